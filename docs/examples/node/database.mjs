@@ -1,0 +1,68 @@
+// Tables in memory, in front of a journal: all of a transaction happens, or nothing of it.
+//
+// A table is a Map from id to record, in the order of insertion: cards by creation, effects by commit, the ledger by
+// entry. Records are never changed in place; `put` replaces them. JavaScript runs one piece of code at a time and no
+// transaction waits for anything, so no other call can see one half done. Who looks for rows reads them all: that keeps an
+// example short, and a store that keeps years of decisions adds indexes here.
+
+export class Database {
+  #journal;
+  #tables = new Map();
+  #changes = [];
+  #undo = [];
+
+  constructor(journal) {
+    this.#journal = journal;
+    for (const changes of journal.read()) this.#apply(changes);
+  }
+
+  get(table, id) {
+    return this.#table(table).get(id);
+  }
+
+  rows(table) {
+    return [...this.#table(table).values()];
+  }
+
+  count(table) {
+    return this.#table(table).size;
+  }
+
+  put(table, id, record) {
+    const rows = this.#table(table);
+    const before = rows.get(id);
+    this.#undo.push(() => (before === undefined ? rows.delete(id) : rows.set(id, before)));
+    this.#changes.push([table, id, record]);
+    rows.set(id, record);
+  }
+
+  /** Runs the work and writes its changes through; if either throws, nothing happened. Work that only reads writes nothing. */
+  transaction(work) {
+    this.#changes = [];
+    this.#undo = [];
+    try {
+      const result = work();
+      if (this.#changes.length > 0) this.#journal.append(this.#changes);
+      return result;
+    } catch (error) {
+      for (const undo of this.#undo.reverse()) undo();
+      throw error;
+    }
+  }
+
+  /** Forgets everything but these changes. */
+  reset(changes) {
+    this.#journal.rewrite(changes);
+    this.#tables = new Map();
+    this.#apply(changes);
+  }
+
+  #apply(changes) {
+    for (const [table, id, record] of changes) this.#table(table).set(id, record);
+  }
+
+  #table(name) {
+    if (!this.#tables.has(name)) this.#tables.set(name, new Map());
+    return this.#tables.get(name);
+  }
+}

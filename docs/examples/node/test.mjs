@@ -1,0 +1,341 @@
+// Talks to the system as the suite does: lines on stdin and stdout, SIGKILL for a crash.  node --test
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { linesOf } from './rpc.mjs';
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const CASE = { account: 'a', workflow: 'w', case: '1' };
+const ASKER = { account: 'a', conversation: 'c' };
+
+/** The system in a process of its own, with a folder that outlives it. */
+class Peer {
+  #waiting = [];
+
+  constructor(command, folder) {
+    Object.assign(this, { command, folder });
+    this.launch();
+  }
+
+  launch() {
+    const env = { ...process.env, KEYTURN_DATA: this.folder };
+    this.child = spawn(process.execPath, this.command, { cwd: HERE, env, stdio: ['pipe', 'pipe', 'ignore'] });
+    this.listen(this.child.stdout);
+  }
+
+  async listen(stdout) {
+    for await (const line of linesOf(stdout)) this.#waiting.shift()(JSON.parse(line));
+  }
+
+  /** The reply to one line, whatever the line is. */
+  line(text) {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.child.stdin.write(`${text}\n`);
+    });
+  }
+
+  async call(method, params = {}) {
+    const { result, error } = await this.line(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+    assert.equal(error, undefined, JSON.stringify(error));
+    return result;
+  }
+
+  /** An answer by the one who was asked, at the revision the card shows, unless said otherwise. */
+  respond(card, option, { asker = ASKER, ...more } = {}) {
+    const response = { interaction_id: card.id, option_id: option, expected_case_revision: card.case_revision, ...more };
+    return this.call('card.respond', { ...asker, response });
+  }
+
+  settle(command, result = 'committed', on_failure) {
+    return this.call('command.settle', { command, result, on_failure });
+  }
+
+  async present(more = {}) {
+    const usual = { kind: 'confirm_command', blocking: true, revision_independent: false, on_occupied: 'refuse' };
+    return this.call('card.present', { ...ASKER, ...CASE, ...usual, payload: payload(), ...more });
+  }
+
+  async status(card) {
+    return (await this.call('card.get', { ...ASKER, card: card.id })).card.status;
+  }
+
+  async countEffects() {
+    return (await this.call('effects', CASE)).effects.length;
+  }
+
+  async restart() {
+    await this.end('SIGKILL');
+    this.launch();
+  }
+
+  async end(signal) {
+    const ended = new Promise((resolve) => this.child.once('exit', resolve));
+    if (signal) this.child.kill(signal);
+    else this.child.stdin.end();
+    return ended;
+  }
+}
+
+const optionOf = (id, action, freeform) => ({ id, label: id, action, freeform });
+const apply = { kind: 'apply_operation', operation: 'pay', arguments: { secret: 7, note: '' }, freeform_argument: '/note' };
+
+function payload(...more) {
+  const confirm = { kind: 'confirm_commands', command_refs: ['r1', 'r2'] };
+  const options = [
+    optionOf('yes', confirm),
+    optionOf('no', { kind: 'decline' }),
+    optionOf('note', apply, { kind: 'required', max_length: 3 }),
+    optionOf('record', { kind: 'decline_and_record', operation: 'log' }, { kind: 'optional', max_length: 10 }),
+    optionOf('close', { kind: 'dismiss' }),
+    optionOf('other', { kind: 'select_target', case: '2' }),
+  ];
+  return { title: 'Pay?', options: [...options, ...more] };
+}
+
+/** Runs the scenario with a fresh system: the clock at noon, one case open at revision 1. */
+async function withPeer(scenario, command = ['server.mjs']) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'node-example-'));
+  const peer = new Peer(command, folder);
+  try {
+    await peer.call('reset', { now: '2026-01-01T12:00:00+00:00' });
+    await peer.call('case.open', CASE);
+    await scenario(peer);
+  } finally {
+    await peer.end('SIGKILL');
+    fs.rmSync(folder, { recursive: true });
+  }
+}
+
+const scenario = (name, body) => test(name, () => withPeer(body));
+const rejected = (code) => ({ outcome: 'rejected', code });
+
+describe('a decision', () => {
+  scenario('is accepted, committed, cited and replayed', async (peer) => {
+    const { card } = await peer.present();
+    const accepted = await peer.respond(card, 'yes');
+    assert.equal(accepted.outcome, 'accepted');
+    assert.deepEqual(await peer.respond(card, 'no'), { ...accepted, outcome: 'in_flight' });
+    assert.equal(await peer.status(card), 'resolving');
+    const settled = await peer.settle(accepted.command);
+    const { effects } = await peer.call('effects', CASE);
+    assert.deepEqual(settled.result, {
+      card: card.id, option: 'yes', command: accepted.command, effects: effects.map(({ id }) => id), case_revision: 2,
+    });
+    assert.deepEqual(effects.map((effect) => effect.idempotency_key), Array(2).fill(accepted.idempotency_key));
+    assert.deepEqual(await peer.settle(accepted.command), settled);
+    assert.deepEqual(await peer.settle(accepted.command, 'failed'), rejected('conflict'));
+    assert.deepEqual(await peer.respond(card, 'no'), { outcome: 'replayed', result: settled.result });
+    assert.equal(await peer.countEffects(), 2);
+  });
+
+  scenario('puts the text at its pointer and nowhere else', async (peer) => {
+    const { card } = await peer.present();
+    assert.deepEqual(await peer.respond(card, 'note', { freeform_input: '\u0085 ' }), rejected('freeform_required'));
+    assert.deepEqual(await peer.respond(card, 'note', { freeform_input: 'four' }), rejected('freeform_too_long'));
+    assert.deepEqual(await peer.respond(card, 'yes', { freeform_input: '\ufeff' }), rejected('freeform_forbidden'));
+    const { command } = await peer.respond(card, 'note', { freeform_input: '𝒂𝒃\u2028' });
+    const { result } = await peer.settle(command);
+    assert.equal(result.freeform, '𝒂𝒃\u2028');
+    const [effect] = (await peer.call('effects', CASE)).effects;
+    assert.deepEqual(effect.arguments, { secret: 7, note: '𝒂𝒃\u2028' });
+    assert.deepEqual(effect.action, apply);
+  });
+
+  scenario('ends as its option says', async (peer) => {
+    const present = async () => (await peer.present({ blocking: false })).card;
+    const [declined, dismissed, answered, recorded] = [await present(), await present(), await present(), await present()];
+    assert.equal((await peer.respond(declined, 'no')).outcome, 'declined');
+    assert.equal((await peer.respond(dismissed, 'close')).outcome, 'dismissed');
+    const { outcome, result } = await peer.respond(answered, 'other');
+    assert.deepEqual([outcome, result.effects, result.case_revision], ['resolved', [], 1]);
+    assert.equal(await peer.countEffects(), 0);
+    const other = await present();
+    const record = await peer.respond(recorded, 'record', { freeform_input: 'why' });
+    assert.deepEqual([record.outcome, record.result.case_revision, record.result.freeform], ['declined', 2, 'why']);
+    assert.equal(record.result.effects.length, 1);
+    assert.equal(await peer.status(other), 'invalidated');
+    assert.deepEqual(await peer.respond(declined, 'no'), rejected('not_answerable'));
+  });
+
+  scenario('fails, or is restored and can be made again', async (peer) => {
+    const { card } = await peer.present();
+    const first = await peer.respond(card, 'yes');
+    assert.deepEqual(await peer.settle(first.command, 'failed', 'restore'), { outcome: 'restored', code: 'command_failed' });
+    const second = await peer.respond(card, 'note', { freeform_input: 'x' });
+    assert.notEqual(second.idempotency_key, first.idempotency_key);
+    assert.deepEqual(await peer.settle(first.command), rejected('conflict')); // L10
+    assert.equal(await peer.status(card), 'resolving');
+    assert.deepEqual(await peer.settle(second.command, 'failed'), { outcome: 'failed', code: 'command_failed' });
+    assert.equal(await peer.status(card), 'failed');
+    assert.equal(await peer.countEffects(), 0);
+  });
+});
+
+describe('a revision', () => {
+  scenario('that moved invalidates, and no echo helps', async (peer) => {
+    const { card } = await peer.present();
+    const independent = (await peer.present({ blocking: false, revision_independent: true })).card;
+    assert.deepEqual(await peer.respond(card, 'yes', { expected_case_revision: 2 }), rejected('stale_revision'));
+    assert.deepEqual(await peer.call('case.edit', CASE), { revision: 2, invalidated: [card.id] });
+    assert.deepEqual(await peer.respond(card, 'yes', { expected_case_revision: 2 }), rejected('not_answerable'));
+    const { command } = await peer.respond(independent, 'yes', { expected_case_revision: undefined });
+    assert.equal((await peer.settle(command)).outcome, 'resolved');
+  });
+
+  scenario('that moved under a command is a conflict, and a restored card is not answerable', async (peer) => {
+    const { card } = await peer.present();
+    const { command } = await peer.respond(card, 'yes');
+    assert.deepEqual(await peer.call('case.edit', CASE), { revision: 2, invalidated: [] });
+    assert.deepEqual(await peer.settle(command, 'committed', 'restore'), { outcome: 'restored', code: 'revision_conflict' });
+    const { entries } = await peer.call('ledger', CASE);
+    assert.deepEqual(entries.map(({ event }) => event), ['present', 'accept', 'restore', 'invalidate']);
+    assert.equal(await peer.countEffects(), 0);
+  });
+});
+
+describe('the slot', () => {
+  scenario('is refused, replaced, or held by a command in flight', async (peer) => {
+    const { card: first } = await peer.present();
+    assert.deepEqual(await peer.present(), rejected('slot_occupied'));
+    const { card: second, invalidated } = await peer.present({ on_occupied: 'replace' });
+    assert.deepEqual(invalidated, [first.id]);
+    const { cards } = await peer.call('card.list', ASKER);
+    assert.deepEqual(cards, [second]);
+    const { command } = await peer.respond(second, 'yes');
+    assert.deepEqual(await peer.present({ on_occupied: 'replace' }), rejected('slot_occupied'));
+    await peer.settle(command);
+    assert.equal((await peer.present()).outcome, 'presented');
+  });
+
+  scenario('is free once its card is overdue', async (peer) => {
+    const { card: first } = await peer.present({ expires_in: 1.5 });
+    await peer.call('clock.advance', { seconds: 1.499 });
+    assert.deepEqual(await peer.present(), rejected('slot_occupied'));
+    await peer.call('clock.advance', { seconds: 0.001 });
+    const { card: second } = await peer.present({ expires_in: 1 });
+    assert.equal(await peer.status(first), 'expired');
+    await peer.call('clock.advance', { seconds: 1 });
+    assert.deepEqual(await peer.respond(second, 'nonsense'), rejected('expired'));
+    assert.deepEqual(await peer.call('card.expire_due'), { expired: [] });
+  });
+});
+
+describe('what comes in', () => {
+  scenario('is refused when it is malformed, foreign or not stored', async (peer) => {
+    const { card } = await peer.present();
+    const malformed = [
+      { option_id: '' }, { option_id: 1 }, { interaction_id: null }, { freeform_input: 1 }, { option_id: 'y\0' },
+      { option_id: '\ud800' }, { expected_case_revision: true }, { expected_case_revision: 1.5 },
+      { expected_case_revision: 0 }, { expected_case_revision: 2 ** 53 }, { expected_case_revision: null },
+    ];
+    for (const more of malformed) {
+      assert.deepEqual(await peer.respond(card, 'yes', more), rejected('malformed'), JSON.stringify(more));
+    }
+    const strangers = [{ ...ASKER, account: 'b' }, { ...ASKER, conversation: 'd' }, { ...ASKER, account: '' }];
+    for (const asker of strangers) assert.deepEqual(await peer.respond(card, 'yes', { asker }), rejected('not_found'));
+    assert.deepEqual(await peer.respond(card, 'YES'), rejected('unknown_option'));
+    assert.deepEqual((await peer.call('ledger', CASE)).entries.length, 1);
+    assert.equal((await peer.respond(card, 'yes', { action: { kind: 'decline' }, status: 'declined' })).outcome, 'accepted');
+  });
+
+  scenario('never ends the program', async (peer) => {
+    const deep = `{"interaction_id":"x","option_id":"y","more":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
+    const request = (method, params) => `{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}`;
+    const codes = [
+      ['garbage', -32700], ['', -32700], ['[]', -32600], ['{"jsonrpc":"2.0","id":7}', -32600],
+      [request('card.withdraw', '{}'), -32601], [request('toString', '{}'), -32601], [request('card.get', '{}'), -32602],
+    ];
+    for (const [line, code] of codes) assert.equal((await peer.line(line)).error.code, code, line);
+    const { result } = await peer.line(request('card.respond', `{"account":"a","conversation":"c","response":${deep}}`));
+    assert.deepEqual(result, rejected('malformed'));
+    assert.equal(await peer.end(), 0);
+    peer.launch();
+  });
+
+  scenario('is no card unless it can be answered', async (peer) => {
+    const nowhere = optionOf('x', { ...apply, freeform_argument: '/no/note' });
+    const unfit = [
+      { kind: 'multi_select' }, { kind: 'boolean' }, { kind: 'review_changes' }, { kind: 'freeform' }, { kind: 'toString' },
+      { payload: payload(optionOf('yes', { kind: 'decline' })) }, { payload: payload(nowhere) },
+      { payload: payload(optionOf('', { kind: 'decline' })) }, { payload: { title: '', options: [] } },
+      { payload: payload(optionOf('x', { kind: 'decline' }, { kind: 'optional', max_length: 0 })) },
+      { payload: payload(optionOf('x', { kind: 'confirm_commands', command_refs: [] })) }, { expires_in: 0.0001 }, { expires_in: 0 },
+    ];
+    for (const more of unfit) assert.deepEqual(await peer.present(more), rejected('invalid_card'), JSON.stringify(more));
+    assert.deepEqual(await peer.present({ case: '2', kind: 'multi_select' }), rejected('not_found'));
+    const { card } = await peer.present();
+    assert.ok(!JSON.stringify(card).includes('secret'));
+  });
+});
+
+describe('a crash', () => {
+  scenario('loses nothing that was answered', async (peer) => {
+    const { card } = await peer.present();
+    const accepted = await peer.respond(card, 'yes');
+    const before = await peer.call('card.get', { ...ASKER, card: card.id });
+    const { now } = await peer.call('clock.advance', { seconds: 60 });
+    await peer.restart();
+    assert.deepEqual(await peer.call('card.get', { ...ASKER, card: card.id }), before);
+    assert.deepEqual(await peer.respond(card, 'yes'), { ...accepted, outcome: 'in_flight' });
+    const settled = await peer.settle(accepted.command);
+    await peer.restart();
+    assert.deepEqual(await peer.respond(card, 'no'), { outcome: 'replayed', result: settled.result });
+    assert.deepEqual(await peer.settle(accepted.command), settled);
+    const { card: next } = await peer.present();
+    assert.equal(Date.parse(next.created_at), Date.parse(now));
+    assert.equal(await peer.countEffects(), 2);
+  });
+
+  scenario('in the middle of a write leaves half a line, which never happened', async (peer) => {
+    const { card } = await peer.present();
+    const journal = path.join(peer.folder, 'journal.jsonl');
+    fs.appendFileSync(journal, '[["cards","card-1",{"sta');
+    await peer.restart();
+    assert.equal(await peer.status(card), 'active');
+    assert.equal((await peer.respond(card, 'no')).outcome, 'declined');
+    await peer.restart();
+    assert.equal(await peer.status(card), 'declined');
+  });
+
+  scenario('or a reset never brings an id back', async (peer) => {
+    const { card: first } = await peer.present();
+    await peer.call('reset', { now: '2026-01-01T12:00:00Z' });
+    await peer.restart();
+    await peer.call('case.open', CASE);
+    const { card: second } = await peer.present();
+    assert.notEqual(second.id, first.id);
+    assert.deepEqual(await peer.respond(first, 'yes'), rejected('not_found'));
+  });
+});
+
+describe('a fault', () => {
+  const faulty = (name, body) => test(name, () => withPeer(body, ['faulty.mjs', name]));
+
+  faulty('double-click-pays-twice', async (peer) => {
+    const { card } = await peer.present();
+    const { command } = await peer.respond(card, 'yes');
+    await peer.settle(command);
+    assert.equal((await peer.respond(card, 'yes')).outcome, 'replayed');
+    assert.equal(await peer.countEffects(), 4);
+  });
+
+  faulty('stale-click-authorises', async (peer) => {
+    const { card } = await peer.present();
+    assert.deepEqual(await peer.call('case.edit', CASE), { revision: 2, invalidated: [] });
+    const { command } = await peer.respond(card, 'yes', { expected_case_revision: 9 });
+    assert.equal((await peer.settle(command)).outcome, 'resolved');
+    assert.equal(await peer.countEffects(), 2);
+  });
+
+  faulty('stranger-answers', async (peer) => {
+    const { card } = await peer.present();
+    const { outcome } = await peer.respond(card, 'no', { asker: { account: 'b', conversation: 'd' } });
+    assert.equal(outcome, 'declined');
+  });
+});

@@ -1,0 +1,138 @@
+"""What may happen: for every world and operation, the branches that the text admits, in the order of the text.
+
+This is the one definition of the contract. The reference store takes the first branch and every "must" literally; the
+oracle keeps every world that still explains what a system did; exploration walks all of them. Each branch names the
+requirements that demand it, so that a difference can be blamed. Reads of history are answered in `keyturn.store`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+
+from attrs import evolve
+
+from keyturn import operations as ops
+from keyturn.answering import owned, respond
+from keyturn.branches import Branch, branch, refuse
+from keyturn.capabilities import Claims
+from keyturn.cards import view
+from keyturn.presenting import present
+from keyturn.responses import Found, RefusalCode
+from keyturn.settling import settle
+from keyturn.status import InteractionEvent
+from keyturn.table import OPEN
+from keyturn.values import LAST_INSTANT, Instant, milliseconds
+from keyturn.wire import is_sendable_operation
+from keyturn.world import Case, Settlement, Unfolding, World
+
+
+def _reset(world: World, operation: ops.Reset, claims: Claims) -> Iterator[Branch]:
+    yield branch(Unfolding(World(now=operation.now, issued=world.issued)), ops.Done())
+
+
+def _open(world: World, operation: ops.CaseOpen, claims: Claims) -> Iterator[Branch]:
+    if world.case(operation.key) is None:
+        world = evolve(world, cases=(*world.cases, Case(key=operation.key)))
+    yield branch(Unfolding(world), ops.CaseOpened(revision=world.revision(operation.key)))
+
+
+def _edit(world: World, operation: ops.CaseEdit, claims: Claims) -> Iterator[Branch]:
+    start = Unfolding(world)
+    if world.case(operation.key) is None:
+        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
+        return
+    unfolding = start.advance(operation.key).sweep(operation.key)
+    swept = tuple(each.card for each in unfolding.happened if isinstance(each, ops.LedgerEntry))
+    edited = ops.CaseEdited(revision=unfolding.world.revision(operation.key), invalidated=swept)
+    yield branch(unfolding, edited, "I13.3", "I13.4")
+
+
+def _get(world: World, operation: ops.CardGet, claims: Claims) -> Iterator[Branch]:
+    start = Unfolding(world)
+    interaction = world.interaction(operation.card)
+    if owned(world, operation.card, operation.account, operation.conversation) is None:
+        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
+    if interaction is not None and interaction.key.account == operation.account:
+        yield branch(start, Found(card=view(interaction)))
+
+
+def _list(world: World, operation: ops.CardList, claims: Claims) -> Iterator[Branch]:
+    mine = (
+        view(each)
+        for each in world.interactions
+        if (each.key.account, each.conversation) == (operation.account, operation.conversation) and each.status in OPEN
+    )
+    yield branch(Unfolding(world), ops.Cards(cards=tuple(mine)), "L8")
+
+
+def _expire_due(world: World, operation: ops.CardExpireDue, claims: Claims) -> Iterator[Branch]:
+    due = tuple(each.id for each in world.overdue())
+    unfolding = Unfolding(world)
+    for card in due:
+        unfolding = unfolding.move(card, InteractionEvent.EXPIRE)
+    yield branch(unfolding, ops.CardsExpired(expired=due), "L7")
+
+
+def _advance(world: World, operation: ops.ClockAdvance, claims: Claims) -> Iterator[Branch]:
+    if not 0 < operation.seconds <= (LAST_INSTANT - world.now) / 1000:
+        yield refuse(Unfolding(world), RefusalCode.MALFORMED)
+        return
+    now = Instant(world.now + milliseconds(operation.seconds))
+    yield branch(Unfolding(evolve(world, now=now)), ops.ClockAdvanced(now=now))
+
+
+def _next(world: World, operation: ops.CommandNext, claims: Claims) -> Iterator[Branch]:
+    following = Settlement(result=operation.result, on_failure=operation.on_failure)
+    yield branch(Unfolding(evolve(world, next_settlement=following)), ops.Done())
+
+
+def _restart(world: World, operation: ops.Restart, claims: Claims) -> Iterator[Branch]:
+    yield branch(Unfolding(world), ops.Done(), "I6.3")
+
+
+RULES: Mapping[type[ops.Operation], Callable[..., Iterator[Branch]]] = {
+    ops.Reset: _reset,
+    ops.CaseOpen: _open,
+    ops.CaseEdit: _edit,
+    ops.CardPresent: lambda world, operation, claims: present(world, operation),
+    ops.CardGet: _get,
+    ops.CardList: _list,
+    ops.CardRespond: respond,
+    ops.CardExpireDue: _expire_due,
+    ops.ClockAdvance: _advance,
+    ops.CommandSettle: settle,
+    ops.CommandNext: _next,
+    ops.Restart: _restart,
+}
+"""The rule of each operation; reads of history have none."""
+
+MOST_LAZY_CARDS = 4
+"""How many overdue cards are told apart when a lazy sweep may have reached any of them; past it: one, all or none."""
+
+
+def admissible(world: World, operation: ops.Operation, claims: Claims) -> tuple[Branch, ...]:
+    """Return everything that may happen when this operation meets this world; the first branch is the reference's.
+
+    `claims` are what the system says of itself: they decide whether checks are ordered, answers are replayed and
+    commands are deferred. Never empty; raises `KeyError` for an operation that reads history.
+    """
+    rule = RULES[type(operation)]
+    if not is_sendable_operation(operation):
+        return (refuse(Unfolding(world), RefusalCode.MALFORMED, "I19.6"),)
+    branches = list(rule(world, operation, claims))
+    for start in () if isinstance(operation, ops.Reset) else lazily_expired(world):
+        branches.extend(
+            evolve(each, happened=(*start.happened, *each.happened)) for each in rule(start.world, operation, claims)
+        )
+    return tuple(branches)
+
+
+def lazily_expired(world: World) -> Iterator[Unfolding]:
+    """Return what a sweep of the system's own may have done: any operation may find an overdue card Expired (L7)."""
+    overdue = world.overdue()
+    sizes = range(1, len(overdue) + 1) if len(overdue) <= MOST_LAZY_CARDS else (1, len(overdue))
+    for size in sizes:
+        for chosen in combinations(overdue, size):
+            unfolding = Unfolding(world)
+            for each in chosen:
+                unfolding = unfolding.move(each.id, InteractionEvent.EXPIRE)
+            yield unfolding

@@ -1,0 +1,337 @@
+"""Every operation of the conformance protocol, declared once.
+
+An operation is a frozen record: its class says the method's name on the wire, the capability that it needs, whether it
+may change anything, and what can come back. The JSON Schemas, the Python port, the dispatch and the reference pages are
+all derived from these declarations, so that an operation cannot mean two things.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from attrs import field, frozen
+
+from keyturn.capabilities import Capability
+from keyturn.cards import (
+    NEVER_BY_TEXT,
+    CardView,
+    InteractionKind,
+    InteractionPayload,
+    RiskClass,
+    StoredAction,
+    TextResolutionPolicy,
+)
+from keyturn.responses import (
+    Accepted,
+    Declined,
+    Dismissed,
+    Failed,
+    FailureCode,
+    Found,
+    InFlight,
+    Presented,
+    Rejected,
+    Replayed,
+    Resolved,
+    Restored,
+)
+from keyturn.status import InteractionEvent, InteractionStatus
+from keyturn.values import (
+    CardId,
+    CaseKey,
+    CommandId,
+    Document,
+    EffectId,
+    IdempotencyKey,
+    Instant,
+    PayloadHash,
+    Revision,
+    Untrusted,
+)
+
+
+@frozen(kw_only=True)
+class Settings:
+    """What a run asks of the deployment."""
+
+    allow_text_resolution_for_low_risk: bool = False
+
+
+@frozen(kw_only=True)
+class Done:
+    """The operation was performed; there is nothing to say."""
+
+
+@frozen(kw_only=True)
+class CaseOpened:
+    """The case is open; its current revision."""
+
+    revision: Revision
+
+
+@frozen(kw_only=True)
+class CaseEdited:
+    """The record changed: its new revision, and the set of cards that this invalidated (I13.3)."""
+
+    revision: Revision
+    invalidated: tuple[CardId, ...] = field(metadata={"unordered": True})
+
+
+@frozen(kw_only=True)
+class Cards:
+    """The open cards of one conversation, oldest first (L8)."""
+
+    cards: tuple[CardView, ...] = field(metadata={"by_age": True})
+
+
+@frozen(kw_only=True)
+class CardsExpired:
+    """The set of cards that this sweep expired (L7)."""
+
+    expired: tuple[CardId, ...] = field(metadata={"unordered": True})
+
+
+@frozen(kw_only=True)
+class ClockAdvanced:
+    """The clock's new time."""
+
+    now: Instant
+
+
+@frozen(kw_only=True)
+class Effect:
+    """The thing in the world that a command did; `case_revision` is the one after the commit (I7.1, I7.6)."""
+
+    id: EffectId
+    command: CommandId
+    idempotency_key: IdempotencyKey
+    card: CardId
+    option: str
+    action: StoredAction
+    arguments: Document | None = field(default=None, metadata={"lenient": True})
+    freeform: str | None = None
+    payload_hash: PayloadHash
+    case_revision: Revision
+
+
+@frozen(kw_only=True)
+class Cause:
+    """Why a transition happened; accept, commit, fail and restore name their command (E1)."""
+
+    option: str | None = field(default=None, metadata={"lenient": True})
+    command: CommandId | None = None
+    reason: Literal["revision_changed", "superseded", "case_closed", "administrative"] | None = None
+    code: FailureCode | None = field(default=None, metadata={"lenient": True})
+    superseded_by: CardId | None = None
+    new_revision: Revision | None = field(default=None, metadata={"lenient": True})
+
+
+@frozen(kw_only=True)
+class LedgerEntry:
+    """One transition of one card, as the append-only ledger keeps it; `from` is absent for `present` (E1)."""
+
+    seq: int = field(metadata={"free": True})
+    at: Instant
+    card: CardId
+    from_status: InteractionStatus | None = field(default=None, metadata={"wire": "from"})
+    event: InteractionEvent
+    to_status: InteractionStatus = field(metadata={"wire": "to"})
+    cause: Cause
+
+
+@frozen(kw_only=True)
+class Effects:
+    """The effects of a case, in commit order."""
+
+    effects: tuple[Effect, ...]
+
+
+@frozen(kw_only=True)
+class Ledger:
+    """The ledger of a case, in order; entries that one operation wrote for several cards come in any order."""
+
+    entries: tuple[LedgerEntry, ...] = field(metadata={"batched": True})
+
+
+@frozen(kw_only=True)
+class Operation:
+    """The base of every operation."""
+
+    method: ClassVar[str]
+    needs: ClassVar[Capability] = Capability.CARDS
+    changes: ClassVar[bool] = True
+    results: ClassVar[tuple[type, ...]]
+
+
+@frozen(kw_only=True)
+class CaseOperation(Operation):
+    """The base of every operation on one case."""
+
+    account: str
+    workflow: str
+    case: str
+
+    @property
+    def key(self) -> CaseKey:
+        """The case that is meant."""
+        return CaseKey(self.account, self.workflow, self.case)
+
+
+@frozen(kw_only=True)
+class Reset(Operation):
+    """Forgets everything and sets the clock; only on a system that says it is a test environment."""
+
+    method: ClassVar[str] = "reset"
+    results: ClassVar[tuple[type, ...]] = (Done,)
+    now: Instant
+    settings: Settings = Settings()
+
+
+@frozen(kw_only=True)
+class CaseOpen(CaseOperation):
+    """Opens a case, or finds it open; returns the current revision, 1 at first."""
+
+    method: ClassVar[str] = "case.open"
+    results: ClassVar[tuple[type, ...]] = (CaseOpened, Rejected)
+
+
+@frozen(kw_only=True)
+class CaseEdit(CaseOperation):
+    """Changes the record outside any card: the revision moves and bound cards are invalidated (I13.3)."""
+
+    method: ClassVar[str] = "case.edit"
+    needs: ClassVar[Capability] = Capability.REVISIONS
+    results: ClassVar[tuple[type, ...]] = (CaseEdited, Rejected)
+
+
+@frozen(kw_only=True)
+class CardPresent(CaseOperation):
+    """Writes a card before anything mentions it (I6); `expires_in` is in seconds."""
+
+    method: ClassVar[str] = "card.present"
+    results: ClassVar[tuple[type, ...]] = (Presented, Rejected)
+    conversation: str
+    kind: InteractionKind
+    blocking: bool
+    revision_independent: bool
+    payload: InteractionPayload
+    expires_in: float | None = None
+    text_resolution: TextResolutionPolicy = NEVER_BY_TEXT
+    confirms_risk: RiskClass = RiskClass.IRREVERSIBLE
+    on_occupied: Literal["refuse", "replace"]
+
+
+@frozen(kw_only=True)
+class CardGet(Operation):
+    """Reads one card, by its id, as its owner."""
+
+    method: ClassVar[str] = "card.get"
+    changes: ClassVar[bool] = False
+    results: ClassVar[tuple[type, ...]] = (Found, Rejected)
+    account: str
+    conversation: str
+    card: CardId
+
+
+@frozen(kw_only=True)
+class CardList(Operation):
+    """Reads the open cards of one conversation, oldest first (L8)."""
+
+    method: ClassVar[str] = "card.list"
+    needs: ClassVar[Capability] = Capability.LIST
+    changes: ClassVar[bool] = False
+    results: ClassVar[tuple[type, ...]] = (Cards, Rejected)
+    account: str
+    conversation: str
+
+
+@frozen(kw_only=True)
+class CardRespond(Operation):
+    """Answers a card; `response` is whatever the client sent, for the system to read (I7.3, I19.6)."""
+
+    method: ClassVar[str] = "card.respond"
+    results: ClassVar[tuple[type, ...]] = (
+        *(Accepted, InFlight, Resolved, Declined, Dismissed, Replayed, Failed, Restored),
+        Rejected,
+    )
+    account: str
+    conversation: str
+    response: Untrusted
+
+
+@frozen(kw_only=True)
+class CardExpireDue(Operation):
+    """Sweeps: every overdue Active card becomes Expired (L7)."""
+
+    method: ClassVar[str] = "card.expire_due"
+    needs: ClassVar[Capability] = Capability.CLOCK
+    results: ClassVar[tuple[type, ...]] = (CardsExpired, Rejected)
+
+
+@frozen(kw_only=True)
+class ClockAdvance(Operation):
+    """Moves the system's clock forward by `seconds`, to the nearest millisecond."""
+
+    method: ClassVar[str] = "clock.advance"
+    needs: ClassVar[Capability] = Capability.CLOCK
+    results: ClassVar[tuple[type, ...]] = (ClockAdvanced, Rejected)
+    seconds: float
+
+
+@frozen(kw_only=True)
+class CommandSettle(Operation):
+    """Says how a command in flight ended; `on_failure` left out = `record` (L5)."""
+
+    method: ClassVar[str] = "command.settle"
+    needs: ClassVar[Capability] = Capability.DEFERRED
+    results: ClassVar[tuple[type, ...]] = (Resolved, Failed, Restored, Rejected)
+    command: CommandId
+    result: Literal["committed", "failed"]
+    on_failure: Literal["record", "restore"] = "record"
+
+
+@frozen(kw_only=True)
+class CommandNext(Operation):
+    """Sets how the next command ends, for a system that runs commands at once."""
+
+    method: ClassVar[str] = "command.next"
+    results: ClassVar[tuple[type, ...]] = (Done,)
+    result: Literal["committed", "failed"]
+    on_failure: Literal["record", "restore"] = "record"
+
+
+@frozen(kw_only=True)
+class ReadEffects(CaseOperation):
+    """Reads the effects of a case, for the observer."""
+
+    method: ClassVar[str] = "effects"
+    changes: ClassVar[bool] = False
+    results: ClassVar[tuple[type, ...]] = (Effects,)
+
+
+@frozen(kw_only=True)
+class ReadLedger(CaseOperation):
+    """Reads the ledger of a case, for the observer (E1)."""
+
+    method: ClassVar[str] = "ledger"
+    needs: ClassVar[Capability] = Capability.LEDGER
+    changes: ClassVar[bool] = False
+    results: ClassVar[tuple[type, ...]] = (Ledger,)
+
+
+@frozen(kw_only=True)
+class Restart(Operation):
+    """Stops the system and starts it again on its data."""
+
+    method: ClassVar[str] = "restart"
+    needs: ClassVar[Capability] = Capability.RESTART
+    results: ClassVar[tuple[type, ...]] = (Done,)
+
+
+OPERATIONS: tuple[type[Operation], ...] = (
+    *(Reset, CaseOpen, CaseEdit, CardPresent, CardGet, CardList, CardRespond, CardExpireDue),
+    *(ClockAdvance, CommandSettle, CommandNext, ReadEffects, ReadLedger, Restart),
+)
+"""Every operation, in the order of the reference pages."""
+
+BY_METHOD: Mapping[str, type[Operation]] = {operation.method: operation for operation in OPERATIONS}
+"""The operations by their name on the wire."""

@@ -1,0 +1,256 @@
+"""What a client may send, what it gets back, and the gate between the two.
+
+A client names an option of a card and the revision that it saw; it never says what the option does (I7). The gate is the
+list of checks of the guide in their order: shape, ownership, status, expiry, option, revision, free text. Where the text
+leaves room (a blank text, a `1.0`, an empty id), the gate gives every reading that it allows, the strict one first.
+"""
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import ClassVar, TypeAlias
+
+from attrs import evolve, field, frozen
+
+from keyturn.cards import CardView, FreeformKind, Interaction, InteractionOption, Result, is_blank
+from keyturn.status import InteractionStatus
+from keyturn.values import LARGEST_INTEGER, CardId, CommandId, IdempotencyKey, Revision, is_sendable
+
+
+class RefusalCode(StrEnum):
+    """Why an operation was refused (the guide, "Error outcomes")."""
+
+    MALFORMED = "malformed"
+    NOT_FOUND = "not_found"
+    UNKNOWN_OPTION = "unknown_option"
+    STALE_REVISION = "stale_revision"
+    NOT_ANSWERABLE = "not_answerable"
+    EXPIRED = "expired"
+    UNVERIFIABLE = "unverifiable"
+    UNAVAILABLE = "unavailable"
+    SLOT_OCCUPIED = "slot_occupied"
+    INVALID_CARD = "invalid_card"
+    FREEFORM_FORBIDDEN = "freeform_forbidden"
+    FREEFORM_REQUIRED = "freeform_required"
+    FREEFORM_TOO_LONG = "freeform_too_long"
+    CONFLICT = "conflict"
+
+
+class FailureCode(StrEnum):
+    """Why a command that was accepted did not commit."""
+
+    COMMAND_FAILED = "command_failed"
+    REVISION_CONFLICT = "revision_conflict"
+
+
+@frozen(kw_only=True)
+class Presented:
+    """The card is written, and can be mentioned (I6.1); `invalidated` is a set."""
+
+    outcome: ClassVar[str] = "presented"
+    card: CardView
+    invalidated: tuple[CardId, ...] = field(metadata={"unordered": True})
+
+
+@frozen(kw_only=True)
+class Found:
+    """The card that was asked for."""
+
+    outcome: ClassVar[str] = "found"
+    card: CardView
+
+
+@frozen(kw_only=True)
+class Accepted:
+    """The answer was taken; its command is in flight."""
+
+    outcome: ClassVar[str] = "accepted"
+    command: CommandId
+    idempotency_key: IdempotencyKey | None = field(default=None, metadata={"lenient": True})
+
+
+@frozen(kw_only=True)
+class InFlight:
+    """An answer was taken before, and its command has not ended (I14.3)."""
+
+    outcome: ClassVar[str] = "in_flight"
+    command: CommandId
+    idempotency_key: IdempotencyKey | None = field(default=None, metadata={"lenient": True})
+
+
+@frozen(kw_only=True)
+class Resolved:
+    """The answer was taken and its command committed, or it needed none."""
+
+    outcome: ClassVar[str] = "resolved"
+    result: Result
+
+
+@frozen(kw_only=True)
+class Declined:
+    """The card was declined."""
+
+    outcome: ClassVar[str] = "declined"
+    result: Result
+
+
+@frozen(kw_only=True)
+class Dismissed:
+    """The card was closed without deciding."""
+
+    outcome: ClassVar[str] = "dismissed"
+    result: Result
+
+
+@frozen(kw_only=True)
+class Replayed:
+    """A card that was resolved before answers with its original result (I14.2)."""
+
+    outcome: ClassVar[str] = "replayed"
+    result: Result
+
+
+@frozen(kw_only=True)
+class Failed:
+    """The command did not commit, and policy recorded that."""
+
+    outcome: ClassVar[str] = "failed"
+    code: FailureCode
+
+
+@frozen(kw_only=True)
+class Restored:
+    """The command did not commit, and policy lets the user try again."""
+
+    outcome: ClassVar[str] = "restored"
+    code: FailureCode
+
+
+@frozen(kw_only=True)
+class Rejected:
+    """A refusal: nothing ran. `current_card` may name an open card that the asker can read (I6.1)."""
+
+    outcome: ClassVar[str] = "rejected"
+    code: RefusalCode
+    current_card: CardId | None = field(default=None, metadata={"mention": True})
+
+
+Settled: TypeAlias = Resolved | Failed | Restored
+
+
+@frozen(kw_only=True)
+class Response:
+    """All that a client may send: the InteractionResponse of the guide."""
+
+    interaction_id: str
+    option_id: str
+    expected_case_revision: int | None = None
+    freeform_input: str | None = None
+
+
+_RESPONSE_FIELDS = frozenset(("interaction_id", "option_id", "expected_case_revision", "freeform_input"))
+
+
+LARGEST_RESPONSE = 64 * 1024
+"""Past so many bytes a system may take a response for malformed (the protocol, "Details")."""
+
+
+def _is_too_large(sent: object) -> bool:
+    return len(json.dumps(sent, ensure_ascii=False).encode()) > LARGEST_RESPONSE
+
+
+def readings(sent: object) -> tuple[Response | None, ...]:
+    """Return every admissible reading of what a client sent, the strictest first; nothing stands for `malformed`.
+
+    A clear response has one reading and a clearly malformed one has the reading `None`; extra fields, an empty id, `1.0`
+    and a revision out of range have both (I7.3, I19.6).
+    """
+    if not isinstance(sent, Mapping):
+        return (None,)
+    card, option = sent.get("interaction_id"), sent.get("option_id")
+    revision, text = sent.get("expected_case_revision"), sent.get("freeform_input")
+    number = int(revision) if isinstance(revision, float) and revision.is_integer() else revision
+    if isinstance(number, bool) or not (number is None or isinstance(number, int)):
+        return (None,)
+    if not (isinstance(card, str) and isinstance(option, str) and (text is None or isinstance(text, str))):
+        return (None,)
+    if not is_sendable(sent):
+        return (None,)
+    read = Response(interaction_id=card, option_id=option, expected_case_revision=number, freeform_input=text)
+    out_of_range = number is not None and not 1 <= number <= LARGEST_INTEGER
+    if card == "" or option == "" or isinstance(revision, float) or out_of_range:
+        return (None, read)
+    return (read,) if sent.keys() <= _RESPONSE_FIELDS and not _is_too_large(sent) else (read, None)
+
+
+def texts(option: InteractionOption, response: Response) -> tuple[str | None, ...]:
+    """Return the admissible readings of the free text: blank text is no text, but may be refused (I7.4)."""
+    text = response.freeform_input
+    if text is None or not is_blank(text):
+        return (text,)
+    return (None, text) if option.freeform.kind is FreeformKind.FORBIDDEN else (None,)
+
+
+def refusal_of_text(option: InteractionOption, text: str | None) -> RefusalCode | None:
+    """Return why the option's policy does not take this text, or nothing; length counts code points (I7.4)."""
+    policy = option.freeform
+    if policy.kind is FreeformKind.FORBIDDEN:
+        return None if text is None else RefusalCode.FREEFORM_FORBIDDEN
+    if text is None:
+        return RefusalCode.FREEFORM_REQUIRED if policy.kind is FreeformKind.REQUIRED else None
+    if policy.max_length is not None and len(text) > policy.max_length:
+        return RefusalCode.FREEFORM_TOO_LONG
+    return None
+
+
+@frozen
+class Refusal:
+    """A check that fails: its code, and the requirements that demand it."""
+
+    code: RefusalCode
+    because: frozenset[str]
+
+
+def failing_checks(
+    interaction: Interaction, response: Response, current: Revision, now: int, *, revisions: bool
+) -> tuple[Refusal, ...]:
+    """Return every check after ownership and status that fails, in the order of the text.
+
+    `current` is the case's revision; `revisions` says whether revisions are judged at all.
+    """
+    failing = []
+    if interaction.expires_at is not None and interaction.expires_at <= now:
+        failing.append(Refusal(RefusalCode.EXPIRED, frozenset({"I19.5"})))
+    option = interaction.payload.option(response.option_id)
+    if option is None:
+        failing.append(Refusal(RefusalCode.UNKNOWN_OPTION, frozenset({"I7.2"})))
+    bound = interaction.case_revision
+    if revisions and bound is not None and (response.expected_case_revision != bound or current != bound):
+        ids = {"I13.1"} if response.expected_case_revision != bound else set()
+        ids |= {"I13.3", "I13.6"} if current != bound else set()
+        ids |= {"I13.2"} if response.expected_case_revision == current != bound else set()
+        failing.append(Refusal(RefusalCode.STALE_REVISION, frozenset(ids)))
+    refused = None if option is None else refusal_of_text(option, response.freeform_input)
+    if refused is not None:
+        failing.append(Refusal(refused, frozenset({"I7.4"})))
+    return tuple(failing)
+
+
+def with_text(response: Response, text: str | None) -> Response:
+    """Return the response with its free text as it was read."""
+    return evolve(response, freeform_input=text)
+
+
+NEVER_ON_RESOLVED = frozenset({RefusalCode.EXPIRED, RefusalCode.STALE_REVISION})
+"""Codes that a second answer to a Resolved card never gets: its own commit moved the revision (I14.2)."""
+
+ENDED = frozenset(
+    {
+        InteractionStatus.DECLINED,
+        InteractionStatus.DISMISSED,
+        InteractionStatus.INVALIDATED,
+        InteractionStatus.EXPIRED,
+        InteractionStatus.FAILED,
+    }
+)
+"""The terminal statuses that refuse an answer as `not_answerable`."""

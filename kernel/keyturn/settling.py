@@ -1,0 +1,106 @@
+"""How a command ends: committed, failed, or restored.
+
+A commit is the only thing that makes an effect. It runs against the revision that the command expects; on a case that has
+moved it fails, or gives the card back, as `revision_conflict` (I13.5). The same settlement again gets the first reply
+again and another one is a conflict (L5).
+"""
+
+from collections.abc import Iterator
+
+from attrs import evolve
+
+from keyturn.branches import Branch, branch, refuse
+from keyturn.capabilities import Capability, Claims
+from keyturn.cards import ConfirmCommands, Interaction, InteractionOption, Result
+from keyturn.operations import Cause, CommandSettle
+from keyturn.responses import Failed, FailureCode, RefusalCode, Resolved, Restored
+from keyturn.status import InteractionEvent
+from keyturn.values import CaseKey
+from keyturn.world import Command, Settlement, Unfolding, World
+
+
+def option_of(interaction: Interaction, option_id: str) -> InteractionOption:
+    """Return an option that is known to be stored."""
+    return next(option for option in interaction.payload.options if option.id == option_id)
+
+
+def effect_count(option: InteractionOption) -> int:
+    """How many effects choosing an authorising option has: one for an operation, one for each command ref."""
+    return len(option.action.command_refs) if isinstance(option.action, ConfirmCommands) else 1
+
+
+def swept(start: Unfolding, key: CaseKey, claims: Claims) -> Unfolding:
+    """Invalidate the cards that a moved case leaves behind; without `revisions` no card is bound to one (I13.3)."""
+    return start.sweep(key) if Capability.REVISIONS in claims else start
+
+
+def commit(start: Unfolding, command: Command, settlement: Settlement, claims: Claims) -> Branch:
+    """Let the command take effect: new revision, effects, Resolved, and every other bound card invalidated (I13.9)."""
+    interaction = next(each for each in start.world.interactions if each.id == command.card)
+    option = option_of(interaction, command.option)
+    already = start.effects()
+    unfolding = start.advance(interaction.key).run(command, interaction, option, effect_count(option))
+    result = Result(
+        card=interaction.id,
+        option=command.option,
+        command=command.id,
+        effects=unfolding.effects()[len(already) :],
+        case_revision=unfolding.world.revision(interaction.key),
+        freeform=command.freeform,
+    )
+    cause = Cause(command=command.id, new_revision=result.case_revision)
+    unfolding = unfolding.move(interaction.id, InteractionEvent.COMMIT, cause, result=result)
+    reply = Resolved(result=result)
+    unfolding = swept(unfolding, interaction.key, claims)
+    unfolding = unfolding.replace_command(evolve(command, settlement=settlement, reply=reply))
+    return branch(unfolding, reply, "L3", "I13.3", "A3")
+
+
+def fall_through(
+    start: Unfolding, command: Command, settlement: Settlement, code: FailureCode, claims: Claims
+) -> Iterator[Branch]:
+    """Let the command end without effect: recorded as Failed, or restored so that the user can try again (L6)."""
+    cause = Cause(command=command.id, code=code)
+    key = next(each.key for each in start.world.interactions if each.id == command.card)
+    if settlement.on_failure == "record":
+        failed = Failed(code=code)
+        unfolding = start.move(command.card, InteractionEvent.FAIL, cause)
+        yield branch(
+            unfolding.replace_command(evolve(command, settlement=settlement, reply=failed)), failed, "L3", "A3"
+        )
+        return
+    restored = Restored(code=code)
+    unfolding = start.move(command.card, InteractionEvent.RESTORE, cause)
+    unfolding = unfolding.replace_command(evolve(command, settlement=settlement, reply=restored))
+    current = swept(unfolding, key, claims)
+    yield branch(current, restored, "L3", "L6", "A3", "I13.6")
+    if current != unfolding:
+        yield branch(unfolding, restored, "L3", "L6", "A3", "I13.6")
+
+
+def settlements(start: Unfolding, command: Command, settlement: Settlement, claims: Claims) -> Iterator[Branch]:
+    """Return what may become of a command in flight that is said to end this way (I13.5)."""
+    interaction = next(each for each in start.world.interactions if each.id == command.card)
+    moved = Capability.REVISIONS in claims and start.world.revision(interaction.key) != command.accepted_at
+    if settlement.result == "failed":
+        yield from fall_through(start, command, settlement, FailureCode.COMMAND_FAILED, claims)
+        return
+    if not moved or interaction.case_revision is None:
+        yield commit(start, command, settlement, claims)
+    if moved:
+        yield from fall_through(start, command, settlement, FailureCode.REVISION_CONFLICT, claims)
+
+
+def settle(world: World, operation: CommandSettle, claims: Claims) -> Iterator[Branch]:
+    """`command.settle`: only the command itself, only once, and the same way again changes nothing (L5, L10)."""
+    start = Unfolding(world)
+    command = world.command(operation.command)
+    settlement = Settlement(result=operation.result, on_failure=operation.on_failure)
+    if command is None:
+        yield refuse(start, RefusalCode.NOT_FOUND, "A2")
+    elif command.settlement is None:
+        yield from settlements(start, command, settlement, claims)
+    elif command.settlement == settlement and command.reply is not None:
+        yield branch(start, command.reply, "L5")
+    else:
+        yield refuse(start, RefusalCode.CONFLICT, "L5", "L10")

@@ -1,0 +1,111 @@
+"""A store that a system could be: the world, its history, and the reference that takes the first branch.
+
+History is what branches emit: the effects in commit order and the ledger in order. Nothing in the future depends on it,
+so it lives beside the world and not in it; reads of history are answered here. `possibilities` is the whole contract of
+one operation, and the reference store and the oracle both stand on it.
+"""
+
+from collections.abc import Iterator
+
+from attrs import evolve, field, frozen
+
+from keyturn.admissible import admissible, lazily_expired
+from keyturn.branches import Branch, Outcome
+from keyturn.capabilities import ALL_CLAIMS, Claims
+from keyturn.handshake import describe
+from keyturn.operations import Effect, Effects, Ledger, LedgerEntry, Operation, ReadEffects, ReadLedger, Reset
+from keyturn.port import OperationMethods
+from keyturn.values import CaseKey, Json
+from keyturn.version import VERSION
+from keyturn.world import World
+
+
+@frozen
+class History:
+    """What has happened: effects in commit order, and the ledger as one batch of entries an operation."""
+
+    effects: tuple[Effect, ...] = ()
+    batches: tuple[tuple[LedgerEntry, ...], ...] = ()
+
+    def after(self, happened: tuple[LedgerEntry | Effect, ...]) -> "History":
+        """Return the history with what one more operation made happen; entries are numbered from 1."""
+        if not happened:
+            return self
+        count = sum(map(len, self.batches))
+        entries = [each for each in happened if isinstance(each, LedgerEntry)]
+        numbered = tuple(evolve(each, seq=count + number) for number, each in enumerate(entries, start=1))
+        effects = tuple(each for each in happened if isinstance(each, Effect))
+        return History((*self.effects, *effects), (*self.batches, numbered) if numbered else self.batches)
+
+
+@frozen
+class State:
+    """All there is of a store: the world and its history."""
+
+    world: World = World()
+    history: History = field(default=History())
+
+    def cards_of(self, key: CaseKey) -> frozenset[str]:
+        """The ids of the cards of a case."""
+        return frozenset(each.id for each in self.world.interactions if each.key == key)
+
+    def effects_of(self, key: CaseKey) -> tuple[Effect, ...]:
+        """The effects of a case, in commit order."""
+        cards = self.cards_of(key)
+        return tuple(each for each in self.history.effects if each.card in cards)
+
+    def batches_of(self, key: CaseKey) -> tuple[tuple[LedgerEntry, ...], ...]:
+        """The ledger of a case, one batch an operation; entries of several cards in a batch have no order (E1)."""
+        cards = self.cards_of(key)
+        mine = (tuple(each for each in batch if each.card in cards) for batch in self.history.batches)
+        return tuple(batch for batch in mine if batch)
+
+
+@frozen
+class Possibility:
+    """A branch, and the state that it leads to."""
+
+    branch: Branch
+    state: State
+
+
+def possibilities(state: State, operation: Operation, claims: Claims) -> tuple[Possibility, ...]:
+    """Return everything that may happen when this operation meets this state, the reference's choice first."""
+    if isinstance(operation, ReadEffects | ReadLedger):
+        return tuple(_told(each, operation) for each in (state, *lazily_swept(state)))
+    history = History() if isinstance(operation, Reset) else state.history
+    return tuple(
+        Possibility(each, State(each.world, history.after(each.happened)))
+        for each in admissible(state.world, operation, claims)
+    )
+
+
+def lazily_swept(state: State) -> Iterator[State]:
+    """Return the states that a sweep of the system's own may have made of this one (L7)."""
+    for unfolding in lazily_expired(state.world):
+        yield State(unfolding.world, state.history.after(unfolding.happened))
+
+
+def _told(state: State, operation: ReadEffects | ReadLedger) -> Possibility:
+    outcome: Outcome = Effects(effects=state.effects_of(operation.key))
+    if isinstance(operation, ReadLedger):
+        outcome = Ledger(entries=tuple(each for batch in state.batches_of(operation.key) for each in batch))
+    return Possibility(Branch(outcome, state.world, (), frozenset()), state)
+
+
+class ReferenceStore(OperationMethods):
+    """The contract as a store in memory: it takes the first branch, always; a restart finds everything as it was."""
+
+    def __init__(self, claims: Claims = ALL_CLAIMS) -> None:
+        self.claims = claims
+        self.state = State()
+
+    def describe(self) -> dict[str, Json]:
+        """`describe`: what the store says of itself."""
+        return describe("reference", VERSION, self.claims)
+
+    def perform(self, operation: Operation) -> Outcome:
+        """Perform one operation and return its outcome."""
+        chosen = possibilities(self.state, operation, self.claims)[0]
+        self.state = chosen.state
+        return chosen.branch.outcome

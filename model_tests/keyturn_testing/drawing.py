@@ -1,0 +1,331 @@
+"""How each intent draws its call: functions from a situation to one call, aimed at the places where systems fail.
+
+They pick from the situation only, through a `pick` that an engine provides, so that the same functions serve Hypothesis and
+a plain random source. What they refer to, they refer to by the labels of earlier calls.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from attrs import evolve
+
+from keyturn.answerability import problems_of
+from keyturn.capabilities import Capability, Claims
+from keyturn.cards import FreeformKind, InteractionKind, InteractionOption, InteractionPayload
+from keyturn.status import InteractionStatus
+from keyturn.table import TERMINAL
+from keyturn.values import CaseKey
+from keyturn.wire import read
+from keyturn_testing.payloads import LONGEST_TEXT, payload
+from keyturn_testing.situation import KnownCard, Situation
+from keyturn_testing.traces import Call
+
+T = TypeVar("T")
+
+ACCOUNTS = ("acme", "globex")
+WORKFLOWS = ("trip", "refund")
+CASES = ("case-1", "case-2")
+CONVERSATIONS = ("chat-1", "chat-2")
+
+
+class Pick(Protocol):
+    """Chooses one of several things."""
+
+    def __call__(self, choices: Sequence[T], /) -> T:
+        """Return one of the choices."""
+
+
+Drawn = Callable[[Situation, Pick], Call]
+"""Draws one call."""
+
+
+def _on_case(method: str, key: CaseKey) -> Call:
+    return Call(operation=method, params={"account": key.account, "workflow": key.workflow, "case": key.case})
+
+
+def open_case(situation: Situation, pick: Pick) -> Call:
+    """Open one of a few cases, or find it open."""
+    accounts = ACCOUNTS if situation.claimed(Capability.OWNERS) else ACCOUNTS[:1]
+    return _on_case("case.open", CaseKey(pick(accounts), pick(WORKFLOWS), pick(CASES)))
+
+
+def edit_case(situation: Situation, pick: Pick) -> Call:
+    """Change the record of an open case."""
+    return _on_case("case.edit", pick(situation.cases))
+
+
+def present_card(situation: Situation, pick: Pick) -> Call:
+    """Present a card of an offered kind on an open case."""
+    key = pick(situation.cases)
+    kind = pick(situation.kinds)
+    params: dict[str, object] = {
+        "account": key.account,
+        "workflow": key.workflow,
+        "case": key.case,
+        "conversation": pick(CONVERSATIONS if situation.claimed(Capability.OWNERS) else CONVERSATIONS[:1]),
+        "kind": kind.value,
+        "blocking": situation.claimed(Capability.BLOCKING) and pick((True, True, False)),
+        "revision_independent": situation.claimed(Capability.INDEPENDENT) and pick((False, False, True)),
+        "payload": payload(
+            kind, situation.number, text=situation.claimed(Capability.FREEFORM), offered=situation.actions
+        ),
+        "on_occupied": pick(
+            [each for each in ("refuse", "replace") if Capability(each) in situation.claims] or ["refuse"]
+        ),
+    }
+    if situation.claimed(Capability.CLOCK) and pick((False, False, True)):
+        params["expires_in"] = pick((60, 0.5, 3600))
+    return Call(operation="card.present", params=params)
+
+
+def presentable(situation: Situation) -> bool:
+    """Whether the offered kinds and actions make any answerable card."""
+    return bool(situation.cases) and bool(situation.kinds)
+
+
+def presentable_kinds(
+    kinds: Sequence[InteractionKind], claims: Claims, actions: frozenset[str] | None
+) -> tuple[InteractionKind, ...]:
+    """Return the kinds of which the offered actions make an answerable card."""
+    text = Capability.FREEFORM in claims
+    return tuple(
+        each
+        for each in kinds
+        if not problems_of(each, read(InteractionPayload, payload(each, 0, text=text, offered=actions), "payload"))
+    )
+
+
+# Answers.
+
+
+def _expected(card: KnownCard) -> Mapping[str, object]:
+    key = card.believed.key
+    current: Mapping[str, object] = {"$revision": [key.account, key.workflow, key.case]}
+    return current if card.believed.case_revision is None else card.bound
+
+
+def _response(card: KnownCard, option: str, **changes: object) -> Call:
+    asked = card.offered.asked
+    owner = {name: changes.pop(name, getattr(asked, name)) for name in ("account", "conversation")}
+    response = {
+        "interaction_id": card.id,
+        "option_id": option,
+        "expected_case_revision": _expected(card),
+        **changes,
+    }
+    return Call(operation="card.respond", params={**owner, "response": response})
+
+
+def _text_for(option: InteractionOption, pick: Pick) -> dict[str, object]:
+    if option.freeform.kind is FreeformKind.FORBIDDEN:
+        return {}
+    texts = ["because", "é" * LONGEST_TEXT, "👍🏽 ok"]
+    if option.freeform.kind is FreeformKind.OPTIONAL:
+        return {"freeform_input": pick([*texts, None])}
+    return {"freeform_input": pick(texts)}
+
+
+def _rightly(card: KnownCard, pick: Pick) -> Call:
+    option = pick(card.believed.payload.options)
+    return _response(card, option.id, **_text_for(option, pick))
+
+
+def _fresh(situation: Situation) -> list[KnownCard]:
+    return [each for each in situation.cards if situation.fresh(each)]
+
+
+def answer(situation: Situation, pick: Pick) -> Call:
+    """Answer a fresh card rightly."""
+    return _rightly(pick(_fresh(situation)), pick)
+
+
+def answer_first(situation: Situation, pick: Pick) -> Call:
+    """Choose the first option of a fresh card."""
+    card = pick(_fresh(situation))
+    return _response(card, card.believed.payload.options[0].id)
+
+
+def answer_unknown_option(situation: Situation, pick: Pick) -> Call:
+    """Choose an option that the card does not store: of another card, or one that looks alike."""
+    card = pick(_fresh(situation) or situation.cards)
+    mine = {each.id for each in card.believed.payload.options}
+    others = [each.id for known in situation.cards for each in known.believed.payload.options if each.id not in mine]
+    first = card.believed.payload.options[0].id
+    near = [first.upper(), f"{first} ", first[:-1], f"{first}_", "0"]
+    return _response(card, pick([*dict.fromkeys(others), *near]))
+
+
+def answer_wrong_revision(situation: Situation, pick: Pick) -> Call:
+    """Answer a fresh card with a revision that it is not bound to."""
+    card = pick([each for each in _fresh(situation) if each.believed.case_revision is not None])
+    key = card.believed.key
+    revision = {"$revision": [key.account, key.workflow, key.case], "plus": pick((1, 7))}
+    return _response(card, card.believed.payload.options[0].id, expected_case_revision=revision)
+
+
+def stale(situation: Situation) -> list[KnownCard]:
+    """The Active or Invalidated cards that are bound to an older revision."""
+    return [
+        each
+        for each in situation.with_status(InteractionStatus.ACTIVE, InteractionStatus.INVALIDATED)
+        if each.believed.case_revision not in (None, situation.world.revision(each.believed.key))
+    ]
+
+
+def answer_stale(situation: Situation, pick: Pick) -> Call:
+    """Answer a stale card, with the current revision or with its own."""
+    card = pick(stale(situation))
+    key = card.believed.key
+    option = card.believed.payload.options[0].id
+    current = {"$revision": [key.account, key.workflow, key.case]}
+    return _response(card, option, expected_case_revision=pick((current, current, card.bound)))
+
+
+def answer_again(situation: Situation, pick: Pick) -> Call:
+    """Answer a card again that was answered before, the same way or another."""
+    card = pick(situation.with_status(InteractionStatus.RESOLVED, InteractionStatus.RESOLVING))
+    chosen = card.believed.payload.option(card.believed.resolved_option or "")
+    every = card.believed.payload.options
+    option = pick(every if chosen is None else (chosen, chosen, *every))
+    return _response(card, option.id, **_text_for(option, pick))
+
+
+def answer_ended(situation: Situation, pick: Pick) -> Call:
+    """Answer a card that has ended."""
+    return _rightly(pick(situation.with_status(*sorted(TERMINAL))), pick)
+
+
+def _strangers(card: KnownCard, pick: Pick) -> dict[str, object]:
+    asked = card.offered.asked
+    return pick(
+        (
+            {"account": next(each for each in ACCOUNTS if each != asked.account)},
+            {"conversation": next(each for each in CONVERSATIONS if each != asked.conversation)},
+        )
+    )
+
+
+def answer_foreign(situation: Situation, pick: Pick) -> Call:
+    """Answer a card from another account or conversation."""
+    card = pick(_fresh(situation) or situation.cards)
+    option = card.believed.payload.options[0].id
+    return _response(card, option, **_strangers(card, pick))
+
+
+def answer_unknown_card(situation: Situation, pick: Pick) -> Call:
+    """Answer a card that never existed."""
+    card = pick(situation.cards)
+    unknown = {"$unlike": f"{card.offered.label}/card/id"}
+    return _response(card, card.believed.payload.options[0].id, interaction_id=unknown)
+
+
+def answer_malformed(situation: Situation, pick: Pick) -> Call:
+    """Send something that is not a well-formed response."""
+    card = pick(situation.cards)
+    spoiled: Sequence[dict[str, object]] = (
+        {"option_id": None},
+        {"option_id": 1},
+        {"interaction_id": 7},
+        {"expected_case_revision": True},
+        {"expected_case_revision": 1.5},
+        {"expected_case_revision": "1"},
+        {"freeform_input": ["text"]},
+    )
+    call = _response(card, card.believed.payload.options[0].id, **pick(spoiled))
+    instead = pick((*[call.params["response"]] * len(spoiled), None, "yes", [], 7, {}))
+    return evolve(call, params={**call.params, "response": instead})
+
+
+def answer_with_wrong_text(situation: Situation, pick: Pick) -> Call:
+    """Answer with a text against the option's policy, or at its edge."""
+    card = pick(_fresh(situation))
+    option = pick(card.believed.payload.options)
+    texts = ("no text belongs here", "x" * (LONGEST_TEXT + 1), "", " \u2003")
+    return _response(card, option.id, freeform_input=pick(texts))
+
+
+# Everything else.
+
+
+def settle(situation: Situation, pick: Pick) -> Call:
+    """Say how a command in flight ended."""
+    command = pick([each for each in situation.commands if each.believed.settlement is None])
+    ends = ({"result": "committed"}, {"result": "committed"}, {"result": "failed"})
+    end: dict[str, object] = {**pick(ends), "on_failure": pick(("record", "restore"))}
+    return Call(operation="command.settle", params={"command": command.id, **end})
+
+
+def settle_again(situation: Situation, pick: Pick) -> Call:
+    """Say again how a command ended, the same way or another."""
+    command = pick([each for each in situation.commands if each.believed.settlement is not None])
+    settlement = command.believed.settlement
+    assert settlement is not None
+    same = {"result": settlement.result, "on_failure": settlement.on_failure}
+    other = {
+        "result": "failed" if settlement.result == "committed" else "committed",
+        "on_failure": settlement.on_failure,
+    }
+    return Call(operation="command.settle", params={"command": command.id, **pick((same, same, other))})
+
+
+def set_next_end(situation: Situation, pick: Pick) -> Call:
+    """Say how the next command ends."""
+    return Call(
+        operation="command.next",
+        params={"result": pick(("committed", "failed")), "on_failure": pick(("record", "restore"))},
+    )
+
+
+def advance(situation: Situation, pick: Pick) -> Call:
+    """Let time pass: to a deadline, just before it, or just after it."""
+    left = [
+        (each.believed.expires_at - situation.world.now) / 1000
+        for each in situation.with_status(InteractionStatus.ACTIVE)
+        if each.believed.expires_at is not None and each.believed.expires_at > situation.world.now
+    ]
+    exactly = [seconds for due in left for seconds in (due, due - 0.001, due + 0.001) if seconds > 0]
+    return Call(operation="clock.advance", params={"seconds": pick([*exactly, 1])})
+
+
+def get_card(situation: Situation, pick: Pick) -> Call:
+    """Read a card: as its owner, as a stranger, or one that never existed."""
+    card = pick(situation.cards)
+    owner: dict[str, object] = {
+        "account": card.offered.asked.account,
+        "conversation": card.offered.asked.conversation,
+    }
+    whose = pick(("mine", "strange", "unknown") if situation.claimed(Capability.OWNERS) else ("mine", "unknown"))
+    if whose == "strange":
+        owner |= _strangers(card, pick)
+    identity = {"$unlike": f"{card.offered.label}/card/id"} if whose == "unknown" else card.id
+    return Call(operation="card.get", params={**owner, "card": identity})
+
+
+def list_cards(situation: Situation, pick: Pick) -> Call:
+    """List the open cards of a conversation."""
+    return Call(operation="card.list", params={"account": pick(ACCOUNTS), "conversation": pick(CONVERSATIONS)})
+
+
+def without_params(method: str) -> Drawn:
+    """Return the draw of an operation without params."""
+    return lambda situation, pick: Call(operation=method)
+
+
+def has_cards(situation: Situation) -> bool:
+    """Whether any card was offered."""
+    return bool(situation.cards)
+
+
+def has_fresh(situation: Situation) -> bool:
+    """Whether any card can be answered."""
+    return any(situation.fresh(each) for each in situation.cards)
+
+
+def has_bound_fresh(situation: Situation) -> bool:
+    """Whether any card that is bound to a revision can be answered."""
+    return any(situation.fresh(each) and each.believed.case_revision is not None for each in situation.cards)
+
+
+def has_status(*statuses: InteractionStatus) -> Callable[[Situation], bool]:
+    """Return whether any card has one of these statuses."""
+    return lambda situation: bool(situation.with_status(*statuses))

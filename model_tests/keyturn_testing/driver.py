@@ -1,0 +1,139 @@
+"""The one driver: it takes one step against one system, and judges it.
+
+Engines differ only in where steps come from. For each step the driver resolves its references, calls the system, reads
+everything that an observer can read, and asks the oracle and the invariants. A step that the contract does not admit is
+raised as a violation; a conversation that breaks down is raised as a breakdown.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from attrs import field, mutable
+
+from keyturn import operations as ops
+from keyturn.branches import Outcome
+from keyturn.capabilities import Claims
+from keyturn.store import possibilities
+from keyturn.values import Instant, Json, rfc3339
+from keyturn.wire import read_operation, write_outcome
+from keyturn_specs.observations import Moment, Observation, Snapshot
+from keyturn_specs.requirement import Requirement
+from keyturn_testing.judging import Finding, broken_by, violation
+from keyturn_testing.observing import Observer, decoded, not_offered
+from keyturn_testing.oracle import Explanation, Failure, Oracle
+from keyturn_testing.systems.base import Answered, NotOffered, System
+from keyturn_testing.traces import Call, Context, Step
+
+START = Instant(1_767_225_600_000)
+"""When every example begins: 2026-01-01T00:00:00Z."""
+
+
+@mutable
+class Counts:
+    """What a run has done: the steps that it took, and how often each requirement was really exercised."""
+
+    steps: int = 0
+    exercised: dict[str, int] = field(factory=dict)
+
+    def add(self, requirement: str) -> None:
+        """Count one step that exercised a requirement."""
+        self.exercised[requirement] = self.exercised.get(requirement, 0) + 1
+
+
+class Driver:
+    """One example against one system: a fresh start, then steps."""
+
+    def __init__(
+        self, system: System, claims: Claims, requirements: tuple[Requirement, ...], counts: Counts | None = None
+    ) -> None:
+        self.system, self.claims, self.requirements = system, claims, requirements
+        self.counts = Counts() if counts is None else counts
+        self.oracle = Oracle(claims)
+        self.observer = Observer(system, claims)
+        self.answers: dict[str, object] = {}
+        self.steps: list[Step] = []
+        self.recorded: list[object] = []
+        self.on_step: Callable[[Step], None] = lambda step: None
+        self.snapshot = Snapshot()
+        reset = ops.Reset(now=START)
+        self._ask(reset, {"now": rfc3339(START)})
+        self.oracle.explain(reset, ops.Done(), self.snapshot)
+
+    def operation(self, call: Call) -> ops.Operation:
+        """Return the operation of a call with its references resolved; raise `Unreadable` for params that do not fit."""
+        return read_operation(call.operation, cast(Json, self._resolved(call)))
+
+    def foresee(self, call: Call) -> Moment:
+        """Return the moment that a call would be, as the reference would take it, without making it."""
+        return self.oracle.foresee(self.operation(call))
+
+    def step(self, step: Step) -> Explanation:
+        """Take one step and judge it; raise `Violation` when nothing admissible explains it."""
+        (call,) = step.calls
+        params = self._resolved(call)
+        operation = read_operation(call.operation, cast(Json, params))
+        self.steps.append(step)
+        self.on_step(step)
+        outcome = self._ask(operation, params)
+        if call.label is not None:
+            self.answers[call.label] = self.recorded[-1]
+        before, believed = self.snapshot, self.oracle.hypotheses[0]
+        self.observer.learn(call.label, operation, outcome)
+        now = outcome.now if isinstance(outcome, ops.ClockAdvanced) else believed.state.world.now
+        after = self.snapshot = self.observer.snapshot(operation, now)
+        explanation = self.oracle.explain(operation, outcome, after)
+        self._count(explanation.moment)
+        observation = Observation(
+            operation=operation,
+            outcome=outcome if not isinstance(outcome, Failure) else None,
+            before=before,
+            after=after,
+            asked={each.id: each.asked for each in self.observer.offered.values()},
+            claims=self.claims,
+        )
+        broken = broken_by(observation, explanation, self.requirements)
+        if broken:
+            choices = possibilities(believed.state, explanation.moment.operation, self.claims)
+            raise violation(
+                Finding(
+                    broken=broken,
+                    method=operation.method,
+                    differences=explanation.differences,
+                    moment=explanation.moment,
+                    answered=self.recorded[-1],
+                    admissible=_distinct(tuple(write_outcome(each.branch.outcome) for each in choices)),
+                )
+            )
+        return explanation
+
+    def call(self, call: Call) -> Explanation:
+        """Take the step of a single call."""
+        return self.step(Step(calls=(call,)))
+
+    def _count(self, moment: Moment) -> None:
+        self.counts.steps += 1
+        for each in self.requirements:
+            if each.applies(moment):
+                self.counts.add(each.id)
+
+    def _resolved(self, call: Call) -> Mapping[str, object]:
+        return cast(Mapping[str, object], Context(self.answers, self.snapshot.revisions).resolve(call.params))
+
+    def _ask(self, operation: ops.Operation, params: Mapping[str, object]) -> Outcome | Failure | None:
+        """Call the system; nothing stands for an indefinite error."""
+        restart = isinstance(operation, ops.Restart)
+        reply = (
+            self.system.restart() if restart else self.system.call(operation.method, cast(Mapping[str, Json], params))
+        )
+        if isinstance(reply, Answered):
+            self.recorded.append(reply.result)
+            return decoded(type(operation), reply.result)
+        if isinstance(reply, NotOffered):
+            raise not_offered(type(operation), self.claims)
+        self.recorded.append({"error": reply.message, "definite": reply.definite})
+        return Failure(reply.message) if reply.definite else None
+
+
+def _distinct(outcomes: tuple[Mapping[str, Json], ...]) -> tuple[Json, ...]:
+    return tuple({json.dumps(each, sort_keys=True): each for each in outcomes}.values())

@@ -1,0 +1,1 @@
+"""Engines: where steps come from. There is one driver, and every engine feeds it."""

@@ -1,0 +1,126 @@
+"""The stateful engine: Hypothesis makes the examples, and the driver judges their steps.
+
+One rule gets its chance from Hypothesis, draws an intent from the weighted table, and then its call. A call that would
+exercise a masked requirement is not made (D5). Hypothesis only generates: failing traces are shrunk as traces, by the one
+shrinker that every engine shares. There are no `@invariant` methods: the driver raises one exception class a requirement
+(D11).
+"""
+
+from collections.abc import Callable, Mapping
+from random import Random
+
+from attrs import field, frozen, mutable
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from keyturn.cards import InteractionKind
+from keyturn_specs.observations import Moment
+from keyturn_testing.drawing import Pick
+from keyturn_testing.driver import Driver
+from keyturn_testing.intents import Intent, label_of, possible_intents
+from keyturn_testing.judging import NotJudged, Violation
+from keyturn_testing.situation import situation
+from keyturn_testing.systems.base import Breakdown
+from keyturn_testing.traces import Call
+
+CHANCE = 19
+"""How many bytes of chance a step gets.
+
+Hypothesis mixes constants that it finds in the source files around it into what it draws, so that the same seed would draw
+otherwise in another place. A size that no constant has keeps a run the same everywhere (D10).
+"""
+
+
+@frozen(kw_only=True)
+class Plan:
+    """What one batch of examples may do: its budget, its seed, what it generates within, and what it stays away from."""
+
+    examples: int
+    steps: int
+    seed: int
+    kinds: tuple[InteractionKind, ...]
+    actions: frozenset[str] | None = None
+    boosts: Mapping[str, int] = field(factory=dict)
+    masked: Callable[[Moment], bool] = lambda moment: False
+
+
+@mutable
+class Batch:
+    """What became of a batch: how many examples began, and what ended it early."""
+
+    begun: int = 0
+    ended: Violation | Breakdown | None = None
+    driver: Driver | None = None
+
+
+def card_machine(start: Callable[[], Driver], plan: Plan, batch: Batch) -> type[RuleBasedStateMachine]:
+    """Return the state machine class of a batch; its one rule takes one step."""
+
+    class CardMachine(RuleBasedStateMachine):
+        """One example against one system."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.driver: Driver | None = None
+            if batch.ended is not None:
+                raise batch.ended
+            if batch.begun < plan.examples:
+                batch.begun += 1
+                self.driver = start()
+
+        @rule(chance=st.binary(min_size=CHANCE, max_size=CHANCE))
+        def step(self, chance: bytes) -> None:
+            """Draw one call and take it."""
+            if self.driver is None:
+                return
+            call = _draw(self.driver, plan, Random(chance))
+            if call is None:
+                return
+            try:
+                self.driver.call(call)
+            except NotJudged:
+                self.driver = None
+            except (Violation, Breakdown) as ended:
+                batch.ended, batch.driver = ended, self.driver
+                raise
+
+    return CardMachine
+
+
+def _draw(driver: Driver, plan: Plan, chance: Random) -> Call | None:
+    """Draw the next call; nothing when it would exercise what is masked."""
+    pick: Pick = chance.choice
+    now = situation(driver, plan.kinds, plan.actions)
+    intents = possible_intents(now)
+    weighted: list[Intent] = [each for each in intents for _ in range(each.weight * plan.boosts.get(each.name, 1))]
+    drawn = pick(weighted).draw(now, pick)
+    call = Call(operation=drawn.operation, params=drawn.params, label=label_of(now))
+    return None if plan.masked(driver.foresee(call)) else call
+
+
+def run_batch(start: Callable[[], Driver], plan: Plan) -> Batch:
+    """Run one batch of examples; it ends at its budget, or early with a violation or a breakdown.
+
+    The same plan against the same system draws the same examples.
+    """
+    batch = Batch()
+    machine = seed(plan.seed)(card_machine(start, plan, batch))
+    try:
+        run_state_machine_as_test(
+            machine,
+            settings=settings(
+                max_examples=plan.examples,
+                stateful_step_count=plan.steps,
+                phases=(Phase.generate,),
+                verbosity=Verbosity.quiet,
+                database=None,
+                deadline=None,
+                report_multiple_bugs=False,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    except Exception:
+        if batch.ended is None:
+            raise
+    return batch

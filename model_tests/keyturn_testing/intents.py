@@ -1,0 +1,171 @@
+"""The generator's intents: a table of what a step may be about, and when.
+
+An intent says when it is possible and which drawing makes its call. `aims` names the requirements that it is there for;
+counts steer by it, so that what was exercised least is aimed at most.
+"""
+
+from collections.abc import Callable
+
+from attrs import frozen
+
+from keyturn.capabilities import Capability
+from keyturn.status import InteractionStatus
+from keyturn.table import TERMINAL
+from keyturn_testing import drawing
+from keyturn_testing.drawing import Drawn
+from keyturn_testing.situation import Situation
+
+
+@frozen(kw_only=True)
+class Intent:
+    """One thing that a step may be about."""
+
+    name: str
+    weight: int
+    needs: frozenset[Capability] = frozenset()
+    aims: frozenset[str] = frozenset()
+    possible: Callable[[Situation], bool] = lambda situation: True
+    draw: Drawn
+
+
+INTENTS: tuple[Intent, ...] = (
+    Intent(name="open a case", weight=2, draw=drawing.open_case),
+    Intent(
+        name="present",
+        weight=6,
+        aims=frozenset({"I5.1", "I5.3", "I6.1"}),
+        possible=drawing.presentable,
+        draw=drawing.present_card,
+    ),
+    Intent(
+        name="answer",
+        weight=6,
+        aims=frozenset({"A1", "L3", "I7.1", "E1"}),
+        possible=drawing.has_fresh,
+        draw=drawing.answer,
+    ),
+    Intent(
+        name="choose the first option",
+        weight=4,
+        aims=frozenset({"A1", "L3"}),
+        possible=drawing.has_fresh,
+        draw=drawing.answer_first,
+    ),
+    Intent(
+        name="answer again",
+        weight=5,
+        aims=frozenset({"I14.1", "I14.2"}),
+        possible=drawing.has_status(InteractionStatus.RESOLVED, InteractionStatus.RESOLVING),
+        draw=drawing.answer_again,
+    ),
+    Intent(
+        name="choose an option of another card",
+        weight=2,
+        aims=frozenset({"I7.2"}),
+        possible=drawing.has_cards,
+        draw=drawing.answer_unknown_option,
+    ),
+    Intent(
+        name="answer with a wrong revision",
+        weight=2,
+        needs=frozenset({Capability.REVISIONS}),
+        aims=frozenset({"I13.1"}),
+        possible=drawing.has_bound_fresh,
+        draw=drawing.answer_wrong_revision,
+    ),
+    Intent(
+        name="answer a stale card",
+        weight=4,
+        needs=frozenset({Capability.REVISIONS}),
+        aims=frozenset({"I13.2", "I13.3"}),
+        possible=lambda situation: bool(drawing.stale(situation)),
+        draw=drawing.answer_stale,
+    ),
+    Intent(
+        name="answer as a stranger",
+        weight=2,
+        needs=frozenset({Capability.OWNERS}),
+        aims=frozenset({"I19.1", "I19.8"}),
+        possible=drawing.has_cards,
+        draw=drawing.answer_foreign,
+    ),
+    Intent(name="answer an unknown card", weight=1, possible=drawing.has_cards, draw=drawing.answer_unknown_card),
+    Intent(
+        name="answer malformed",
+        weight=1,
+        aims=frozenset({"I19.8"}),
+        possible=drawing.has_cards,
+        draw=drawing.answer_malformed,
+    ),
+    Intent(
+        name="answer an ended card",
+        weight=2,
+        aims=frozenset({"L2"}),
+        possible=drawing.has_status(*sorted(TERMINAL)),
+        draw=drawing.answer_ended,
+    ),
+    Intent(
+        name="answer with a text that does not belong",
+        weight=1,
+        needs=frozenset({Capability.FREEFORM}),
+        possible=drawing.has_fresh,
+        draw=drawing.answer_with_wrong_text,
+    ),
+    Intent(
+        name="settle a command",
+        weight=7,
+        needs=frozenset({Capability.DEFERRED}),
+        aims=frozenset({"L3", "I7.1", "I14.1", "I14.2"}),
+        possible=lambda situation: any(each.believed.settlement is None for each in situation.commands),
+        draw=drawing.settle,
+    ),
+    Intent(
+        name="settle a command again",
+        weight=2,
+        needs=frozenset({Capability.DEFERRED}),
+        aims=frozenset({"L2", "I14.1"}),
+        possible=lambda situation: any(each.believed.settlement is not None for each in situation.commands),
+        draw=drawing.settle_again,
+    ),
+    Intent(
+        name="edit the record",
+        weight=2,
+        needs=frozenset({Capability.REVISIONS}),
+        aims=frozenset({"I13.2", "I13.3", "L2"}),
+        possible=lambda situation: bool(situation.cases),
+        draw=drawing.edit_case,
+    ),
+    Intent(name="let time pass", weight=1, needs=frozenset({Capability.CLOCK}), draw=drawing.advance),
+    Intent(
+        name="sweep",
+        weight=1,
+        needs=frozenset({Capability.CLOCK}),
+        aims=frozenset({"L2"}),
+        draw=drawing.without_params("card.expire_due"),
+    ),
+    Intent(
+        name="restart",
+        weight=1,
+        needs=frozenset({Capability.RESTART}),
+        aims=frozenset({"I6.3"}),
+        possible=drawing.has_cards,
+        draw=drawing.without_params("restart"),
+    ),
+    Intent(name="read a card", weight=1, aims=frozenset({"I19.1"}), possible=drawing.has_cards, draw=drawing.get_card),
+    Intent(name="list cards", weight=1, needs=frozenset({Capability.LIST}), draw=drawing.list_cards),
+)
+"""Every intent; how the next command ends is one more for systems that run commands at once."""
+
+AT_ONCE = Intent(name="say how the next command ends", weight=1, draw=drawing.set_next_end)
+"""The intent that stands in for settling where a system does not claim `deferred`."""
+
+
+def possible_intents(situation: Situation) -> list[Intent]:
+    """Return the intents that this situation and these claims allow."""
+    table = INTENTS if situation.claimed(Capability.DEFERRED) else (*INTENTS, AT_ONCE)
+    return [each for each in table if each.needs <= situation.claims and each.possible(situation)]
+
+
+def label_of(situation: Situation) -> str:
+    """The label of the next step."""
+    return f"s{situation.number + 1}"

@@ -1,0 +1,226 @@
+"""The oracle: the set of worlds that still explain everything that was seen (D2).
+
+A hypothesis is a state of the model with a binding of its names to the system's. A step maps every hypothesis to the
+possibilities of its operation; what the system answered, and everything that could be read afterwards, keeps those that
+explain it. When none is left the step is a violation, and the differences to the reference's own choice say where.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from attrs import field, frozen
+
+from keyturn.branches import Outcome
+from keyturn.capabilities import Claims
+from keyturn.cards import CardView, view
+from keyturn.operations import (
+    CardGet,
+    CardRespond,
+    Cards,
+    CaseOpened,
+    CaseOperation,
+    CommandSettle,
+    Effects,
+    Ledger,
+    Operation,
+)
+from keyturn.status import InteractionStatus
+from keyturn.store import Possibility, State, lazily_swept, possibilities
+from keyturn.table import OPEN
+from keyturn.values import LARGEST_INTEGER, CardId, CaseKey, CommandId, Revision, Untrusted
+from keyturn_specs.observations import Moment, Snapshot
+from keyturn_specs.requirement import Area
+from keyturn_testing.matching import Binding, Matching, Mismatch
+
+
+@frozen
+class Hypothesis:
+    """A state that the system may be in, and which of its names the model's stand for."""
+
+    state: State = field(factory=State)
+    binding: Binding = field(factory=Binding)
+
+
+@frozen
+class Difference:
+    """One place where the system differs from the reference's choice, and in which area."""
+
+    area: Area
+    mismatch: Mismatch
+
+
+@frozen
+class Explanation:
+    """What the oracle makes of a step: the hypotheses that are left, and the moment that was exercised.
+
+    When none is left, `differences` tell the system from the reference's own choice, the worst area first.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    moment: Moment
+    differences: tuple[Difference, ...] = ()
+
+
+def translate(operation: Operation, hypothesis: Hypothesis) -> Operation:
+    """Return the operation with the model's names for the system's ids and revisions.
+
+    An id that was never seen stays one that the model never gave out, and a revision that was never seen stays one that
+    no case ever has.
+    """
+    match operation:
+        case CardGet():
+            return CardGet(
+                account=operation.account,
+                conversation=operation.conversation,
+                card=CardId(_model_id(hypothesis.binding, "card", operation.card)),
+            )
+        case CommandSettle():
+            command = CommandId(_model_id(hypothesis.binding, "command", operation.command))
+            return CommandSettle(command=command, result=operation.result, on_failure=operation.on_failure)
+        case CardRespond():
+            response = Untrusted(_model_response(operation.response, hypothesis))
+            return CardRespond(account=operation.account, conversation=operation.conversation, response=response)
+        case _:
+            return operation
+
+
+def _model_id(binding: Binding, sort: str, seen: str) -> str:
+    known = binding.model(sort, None, seen)
+    return str(known) if known is not None else f"?{seen}" if seen else ""
+
+
+def _model_response(response: object, hypothesis: Hypothesis) -> object:
+    if not isinstance(response, Mapping):
+        return response
+    translated = dict(response)
+    card, revision = response.get("interaction_id"), response.get("expected_case_revision")
+    if isinstance(card, str):
+        translated["interaction_id"] = _model_id(hypothesis.binding, "card", card)
+    number = isinstance(revision, int | float) and not isinstance(revision, bool)
+    if isinstance(revision, int | float) and number and 1 <= revision <= LARGEST_INTEGER and revision == int(revision):
+        interaction = hypothesis.state.world.interaction(str(translated.get("interaction_id")))
+        scope = None if interaction is None else interaction.key
+        known = hypothesis.binding.model("revision", scope, int(revision))
+        translated["expected_case_revision"] = type(revision)(LARGEST_INTEGER if known is None else known)
+    return translated
+
+
+def _scope(operation: Operation) -> CaseKey | None:
+    return operation.key if isinstance(operation, CaseOperation) else None
+
+
+def _compare_snapshot(matching: Matching, state: State, after: Snapshot) -> None:
+    """Compare everything that was read with what the state says; lists come first, they may show a card's id first."""
+    world = state.world
+    for (account, conversation), cards in after.lists.items():
+        mine = tuple(
+            view(each)
+            for each in world.interactions
+            if each.status in OPEN and (each.key.account, each.conversation) == (account, conversation)
+        )
+        matching.compare(("list", account, conversation), Cards(cards=mine), Cards(cards=cards))
+    for card, seen in after.cards.items():
+        interaction = world.interaction(str(matching.binding.model("card", None, card)))
+        if interaction is None or seen is None:
+            matching.differ(
+                ("card", card, "status"), None if interaction is None else interaction.status, _status(seen)
+            )
+        else:
+            matching.compare(("card", card), view(interaction), seen)
+    for key, revision in after.revisions.items():
+        case = world.case(key)
+        opened = None if case is None else CaseOpened(revision=case.revision)
+        matching.scope = key
+        matching.compare(("revision", key.case), opened, CaseOpened(revision=Revision(revision)))
+    for key, effects in after.effects.items():
+        matching.compare(("effects", key.case), Effects(effects=state.effects_of(key)), Effects(effects=effects))
+    for key, entries in after.ledger.items():
+        batches = state.batches_of(key)
+        matching.batches = tuple(map(len, batches))
+        expected = Ledger(entries=tuple(each for batch in batches for each in batch))
+        matching.compare(("ledger", key.case), expected, Ledger(entries=entries))
+
+
+def _status(seen: CardView | None) -> InteractionStatus | None:
+    return None if seen is None else seen.status
+
+
+_AREAS: Mapping[str, Area] = {
+    "effects": Area.EFFECTS,
+    "reply": Area.REPLY,
+    "revision": Area.REVISION,
+    "card": Area.CARD,
+    "list": Area.CARD,
+    "ledger": Area.LEDGER,
+}
+
+
+def _area(mismatch: Mismatch) -> Area:
+    area = _AREAS[mismatch.path[0]]
+    return Area.STATUS if area is Area.CARD and mismatch.path[-1] == "status" else area
+
+
+def _ranked(mismatches: list[Mismatch]) -> tuple[Difference, ...]:
+    rank = list(Area)
+    differences = [Difference(_area(each), each) for each in mismatches]
+    return tuple(sorted(differences, key=lambda each: rank.index(each.area)))
+
+
+@frozen
+class Failure:
+    """A definite error where an outcome was due: nothing happened, and something should have."""
+
+    message: str
+
+
+class Oracle:
+    """Follows one system through one example."""
+
+    def __init__(self, claims: Claims) -> None:
+        self.claims = claims
+        self.hypotheses: tuple[Hypothesis, ...] = (Hypothesis(),)
+
+    def foresee(self, operation: Operation) -> Moment:
+        """Return the moment that an operation would be, as the reference would take it."""
+        return next(self._moments(operation))[1]
+
+    def explain(self, operation: Operation, outcome: Outcome | Failure | None, after: Snapshot) -> Explanation:
+        """Keep the hypotheses that explain a step.
+
+        No outcome means that the reply was lost: any branch may have been taken, or the operation never happened.
+        """
+        left = [each for each in self.hypotheses if self._unchanged(each, after)] if outcome is None else []
+        first: Moment | None = None
+        explained: Moment | None = None
+        differences: tuple[Difference, ...] = ()
+        for hypothesis, moment, possibility in self._moments(operation):
+            for state in (possibility.state, *lazily_swept(possibility.state)):
+                matching = Matching(hypothesis.binding, state.world, self.claims, scope=_scope(operation))
+                if outcome is not None:
+                    matching.compare(("reply",), possibility.branch.outcome, outcome)
+                _compare_snapshot(matching, state, after)
+                if not matching.mismatches:
+                    explained = explained or moment
+                    left.append(Hypothesis(state, matching.binding))
+                elif first is None:
+                    first, differences = moment, _ranked(matching.mismatches)
+                if explained is not None:
+                    break
+        merged = tuple(each for number, each in enumerate(left) if each not in left[:number])
+        if merged:
+            self.hypotheses = merged
+        moment = explained or first or self.foresee(operation)
+        return Explanation(merged, moment, () if merged else differences)
+
+    def _unchanged(self, hypothesis: Hypothesis, after: Snapshot) -> bool:
+        matching = Matching(hypothesis.binding, hypothesis.state.world, self.claims)
+        _compare_snapshot(matching, hypothesis.state, after)
+        return not matching.mismatches
+
+    def _moments(self, operation: Operation) -> Iterator[tuple[Hypothesis, Moment, Possibility]]:
+        for hypothesis in self.hypotheses:
+            translated = translate(operation, hypothesis)
+            for possibility in possibilities(hypothesis.state, translated, self.claims):
+                moment = Moment(
+                    state=hypothesis.state, operation=translated, branch=possibility.branch, claims=self.claims
+                )
+                yield hypothesis, moment, possibility

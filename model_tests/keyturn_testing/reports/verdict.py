@@ -1,0 +1,116 @@
+"""What a run amounts to: a status for each requirement, and one verdict.
+
+The rules are the protocol's. Nothing passes vacuously (D5): a claimed requirement that was never exercised is masked where a
+failure stood in its way and otherwise not exercised, and then the run is unjudged. A failure is a failure, whatever else is.
+"""
+
+from collections.abc import Container, Mapping
+from enum import StrEnum
+
+from attrs import frozen
+
+from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
+from keyturn_specs.requirement import Requirement
+from keyturn_testing.judging import UNATTRIBUTED
+from keyturn_testing.running import Failure, Record, claimable
+from keyturn_testing.wording import escaped, listed
+
+LONGEST_REASON = 500
+"""How many characters of a system's own reason are kept."""
+
+
+class Status(StrEnum):
+    """What became of one requirement."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_EXERCISED = "not_exercised"
+    NOT_CLAIMED = "not_claimed"
+    MASKED = "masked"
+
+
+class Verdict(StrEnum):
+    """What became of the whole run."""
+
+    HOLDS = "holds"
+    BROKEN = "broken"
+    UNJUDGED = "unjudged"
+
+
+EXIT_CODES: Mapping[Verdict, int] = {Verdict.HOLDS: 0, Verdict.BROKEN: 1, Verdict.UNJUDGED: 2}
+"""The exit code of each verdict (D8)."""
+
+
+@frozen(kw_only=True)
+class Judgement:
+    """One requirement, its status, how often it was exercised, why it was not judged, and the traces that break it."""
+
+    requirement: Requirement
+    status: Status
+    exercised: int
+    reason: str | None = None
+    failures: tuple[str, ...] = ()
+
+
+def trace_name(failure: Failure) -> str:
+    """Return the name of a failure's trace file; no two failures of one run share it."""
+    requirement, method = failure.finding.signature
+    return f"{requirement}-{method}.json"
+
+
+def judgements(record: Record, selected: Container[str] = BY_ID) -> tuple[Judgement, ...]:
+    """Return what became of every selected requirement, in the order of the catalogue."""
+    judged = {each.id for each in record.requirements}
+    return tuple(_judgement(record, each, each.id in judged) for each in REQUIREMENTS if each.id in selected)
+
+
+def _judgement(record: Record, requirement: Requirement, judged: bool) -> Judgement:
+    exercised = record.counts.exercised.get(requirement.id, 0)
+    failures = tuple(trace_name(each) for each in record.failed.get(requirement.id, ()))
+    status, reason = Status.PASSED, None
+    if failures:
+        status = Status.FAILED
+    elif not judged:
+        said = claimable(requirement, record.description, record.claims) or "it was left out of this run"
+        status, reason = Status.NOT_CLAIMED, escaped(said, LONGEST_REASON)
+    elif not exercised:
+        in_the_way = _in_the_way(record)
+        status = Status.MASKED if in_the_way else Status.NOT_EXERCISED
+        reason = f"{in_the_way} stood in the way" if in_the_way else _why_never(record)
+    return Judgement(requirement=requirement, status=status, exercised=exercised, reason=reason, failures=failures)
+
+
+def _in_the_way(record: Record) -> str:
+    primary = dict.fromkeys(each.finding.primary for each in record.failures)
+    names = [
+        f"a failure of {each}" if each in BY_ID else "a difference that no requirement demands" for each in primary
+    ]
+    if record.breakdown is not None:
+        names.append(f"the breakdown ({record.breakdown.kind})")
+    return listed(names) if names else ""
+
+
+def _why_never(record: Record) -> str:
+    if record.interrupted:
+        return "the run was interrupted before anything exercised it"
+    return "nothing within the budget exercised it: a larger profile or another seed may"
+
+
+def unattributed(record: Record) -> tuple[str, ...]:
+    """Return the traces of differences that no requirement demands."""
+    return tuple(trace_name(each) for each in record.failed.get(UNATTRIBUTED, ()))
+
+
+def verdict(record: Record, selected: Container[str] = BY_ID) -> Verdict:
+    """Return the verdict of a run: broken, or else unjudged, or else it holds."""
+    if record.failures or record.breakdown is not None:
+        return Verdict.BROKEN
+    claimed = [each for each in judgements(record, selected) if each.status is not Status.NOT_CLAIMED]
+    if record.interrupted or not claimed or any(each.status is not Status.PASSED for each in claimed):
+        return Verdict.UNJUDGED
+    return Verdict.HOLDS
+
+
+def exit_code(record: Record, selected: Container[str] = BY_ID) -> int:
+    """Return the exit code of a run."""
+    return EXIT_CODES[verdict(record, selected)]

@@ -1,0 +1,256 @@
+"""A run: one system, held to everything that it claims, within a budget of examples and steps.
+
+First the scenarios, then the stateful engine in batches. A failure is shrunk and recorded, its requirement is masked, and
+the run goes on (D5). Nothing depends on the clock: the same seed against the same system gives the same report (D10).
+"""
+
+import json
+from collections.abc import Callable, Container, Mapping
+from hashlib import sha256
+
+from attrs import field, frozen, mutable
+
+from keyturn.capabilities import Claims
+from keyturn.handshake import Description
+from keyturn.wire import write
+from keyturn_specs.catalogue import BY_ID, missing_claims
+from keyturn_specs.observations import Moment
+from keyturn_specs.requirement import Requirement
+from keyturn_testing.drawing import presentable_kinds
+from keyturn_testing.driver import Counts, Driver
+from keyturn_testing.engines.scenarios import claimed_scenarios, run_scenario
+from keyturn_testing.engines.stateful import Plan, run_batch
+from keyturn_testing.intents import INTENTS
+from keyturn_testing.judging import Finding, Violation, judged_requirements
+from keyturn_testing.replaying import replay, reproduces
+from keyturn_testing.shrinking import shrink
+from keyturn_testing.systems.base import Breakdown, System
+from keyturn_testing.traces import Step, Trace
+
+
+@frozen(kw_only=True)
+class Profile:
+    """A budget: how many examples the stateful engine makes, and how many steps each has."""
+
+    name: str
+    examples: int
+    steps: int
+
+
+PROFILES: Mapping[str, Profile] = {
+    each.name: each
+    for each in (
+        Profile(name="quick", examples=60, steps=30),
+        Profile(name="standard", examples=300, steps=40),
+        Profile(name="deep", examples=3000, steps=60),
+    )
+}
+"""The budgets that a run can have."""
+
+BATCHES = 4
+"""How many batches a budget is cut into; between them the counts steer the weights."""
+
+MOST_FAILURES = 20
+"""How many failures a run records before it stops: past it nothing new is learnt."""
+
+RARE = 5
+"""A requirement that was exercised less often than this is aimed at."""
+
+
+@frozen(kw_only=True)
+class Failure:
+    """One failure: what broke, the shrunk trace that shows it, and where it came from."""
+
+    finding: Finding
+    trace: Trace
+    found_by: str
+
+
+@mutable
+class Record:
+    """What a run has found so far; a report is made from it, also when the run was cut short.
+
+    `last` is the example that a breakdown ended.
+    """
+
+    description: Description
+    claims: Claims
+    requirements: tuple[Requirement, ...]
+    seed: int
+    profile: Profile
+    counts: Counts = field(factory=Counts)
+    failures: list[Failure] = field(factory=list)
+    breakdown: Breakdown | None = None
+    last: Trace | None = None
+    interrupted: bool = False
+    examples: int = 0
+    digest: str = ""
+
+    @property
+    def failed(self) -> dict[str, list[Failure]]:
+        """The failures by the ids that they broke."""
+        found: dict[str, list[Failure]] = {}
+        for failure in self.failures:
+            for each in failure.finding.broken:
+                found.setdefault(each.requirement, []).append(failure)
+        return found
+
+
+Progress = Callable[[Record, str], None]
+"""Is told what a run is doing."""
+
+
+class Run:
+    """Holds one system to what it claims; `record` is filled as it goes on."""
+
+    def __init__(
+        self,
+        system: System,
+        description: Description,
+        claims: Claims,
+        *,
+        profile: Profile,
+        seed: int,
+        engines: tuple[str, ...] = ("scenarios", "stateful"),
+        selected: Container[str] = BY_ID,
+        progress: Progress = lambda record, doing: None,
+    ) -> None:
+        self.system, self.claims, self.engines, self.progress = system, claims, engines, progress
+        judged = judged_requirements(description, claims)
+        self.requirements = tuple(each for each in judged if each.id in selected)
+        self.record = Record(
+            description=description, claims=claims, requirements=self.requirements, seed=seed, profile=profile
+        )
+        self._avoided: set[str] = set()
+        self._at: Driver | None = None
+        self._generated = sha256()
+
+    def run(self) -> Record:
+        """Run every engine; a breakdown or Ctrl-C ends the run, and the record says so."""
+        try:
+            if "scenarios" in self.engines:
+                self._scenarios()
+            if "stateful" in self.engines:
+                self._stateful()
+        except Breakdown as breakdown:
+            self.record.breakdown = breakdown
+            self.record.last = self._last_example(breakdown)
+        except KeyboardInterrupt:
+            self.record.interrupted = True
+        self.record.digest = self._generated.hexdigest()
+        return self.record
+
+    def _driver(self) -> Driver:
+        self._at = None
+        self._at = Driver(self.system, self.claims, self.requirements, self.record.counts)
+        return self._at
+
+    def _last_example(self, breakdown: Breakdown) -> Trace | None:
+        if self._at is None or not self._at.steps:
+            return None
+        return self._trace(tuple(self._at.steps), tuple(self._at.recorded[1:]), says=breakdown.message)
+
+    def _trace(
+        self, steps: tuple[Step, ...], recorded: tuple[object, ...], *, says: str, broken: tuple[str, ...] = ()
+    ) -> Trace:
+        return Trace(
+            requirement=next(iter(broken), None),
+            broken=broken,
+            says=says,
+            system=self.record.description.system.name,
+            seed=self.record.seed,
+            steps=steps,
+            recorded=recorded,
+        )
+
+    def _masked(self) -> Callable[[Moment], bool]:
+        primary = {each.finding.primary for each in self.record.failures}
+        masked = tuple(BY_ID[each] for each in sorted(primary) if each in BY_ID)
+        avoided = frozenset(self._avoided)
+
+        def is_masked(moment: Moment) -> bool:
+            return moment.operation.method in avoided or any(each.applies(moment) for each in masked)
+
+        return is_masked
+
+    def _scenarios(self) -> None:
+        for scenario in claimed_scenarios(self.claims):
+            if len(self.record.failures) >= MOST_FAILURES:
+                return
+            self.progress(self.record, f"scenario {scenario.name}")
+            driver = self._driver()
+            try:
+                run_scenario(driver, scenario, self._masked())
+            except Violation as found:
+                self._fail(found.finding, tuple(driver.steps), f"scenario {scenario.name}")
+
+    def _stateful(self) -> None:
+        kinds = presentable_kinds(self.record.description.offered_kinds(), self.claims, self._actions())
+        budget, number = self.record.profile.examples, 0
+        while budget > 0 and len(self.record.failures) < MOST_FAILURES:
+            plan = Plan(
+                examples=min(budget, max(1, self.record.profile.examples // BATCHES)),
+                steps=self.record.profile.steps,
+                seed=self.record.seed * 1000 + number,
+                kinds=kinds,
+                actions=self._actions(),
+                boosts=self._boosts(),
+                masked=self._masked(),
+            )
+            batch = run_batch(self._started, plan)
+            budget -= max(batch.begun, 1)
+            number += 1
+            if isinstance(batch.ended, Violation) and batch.driver is not None:
+                self._fail(batch.ended.finding, tuple(batch.driver.steps), "stateful")
+            elif isinstance(batch.ended, Breakdown):
+                raise batch.ended
+
+    def _started(self) -> Driver:
+        self.record.examples += 1
+        self.progress(self.record, f"example {self.record.examples}")
+        driver = self._driver()
+        driver.on_step = self._note
+        return driver
+
+    def _note(self, step: Step) -> None:
+        self._generated.update(json.dumps(write(step), sort_keys=True).encode())
+
+    def _actions(self) -> frozenset[str] | None:
+        offered = self.record.description.offers.actions
+        return None if offered is None else frozenset(offered)
+
+    def _boosts(self) -> Mapping[str, int]:
+        rare = {each.id for each in self.requirements if self.record.counts.exercised.get(each.id, 0) < RARE}
+        return {each.name: 4 for each in INTENTS if each.aims & rare}
+
+    def _fail(self, finding: Finding, steps: tuple[Step, ...], found_by: str) -> None:
+        """Record a failure, and then shrink it; a signature that comes back although it is masked costs its operation."""
+        known = {each.finding.signature for each in self.record.failures}
+        if finding.signature in known or finding.primary not in BY_ID:
+            self._avoided.add(finding.method)
+        if finding.signature in known:
+            return
+        self.record.failures.append(self._failure(finding, steps, (), found_by))
+        self.progress(self.record, f"shrinking a failure of {finding.primary}")
+
+        def shown(candidate: tuple[Step, ...]) -> Finding | None:
+            return reproduces(self.system, self.claims, self.requirements, candidate)
+
+        again = replay(self.system, self.claims, self.requirements, shrink(steps, shown, finding.signature))
+        if again.finding is not None and again.finding.signature == finding.signature:
+            self.record.failures[-1] = self._failure(again.finding, again.steps, again.recorded, found_by)
+
+    def _failure(
+        self, finding: Finding, steps: tuple[Step, ...], recorded: tuple[object, ...], found_by: str
+    ) -> Failure:
+        broken = tuple(each.requirement for each in finding.broken)
+        trace = self._trace(steps, recorded, says=finding.broken[0].seen, broken=broken)
+        return Failure(finding=finding, trace=trace, found_by=found_by)
+
+
+def claimable(requirement: Requirement, description: Description, claims: Claims) -> str | None:
+    """Return why a requirement is not judged, in words, or nothing when it is."""
+    missing = missing_claims(requirement, claims)
+    if missing:
+        return "the system does not claim " + ", ".join(f"`{each}`" for each in sorted(missing))
+    return description.not_claimed.get(requirement.id)

@@ -1,0 +1,103 @@
+"""What a generator may know before it chooses the next step.
+
+A situation pairs every card that the system offered with what the model believes of it, and every command with its state.
+It is made anew before each step and never changes.
+"""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from keyturn.capabilities import Capability, Claims
+from keyturn.cards import Interaction, InteractionKind
+from keyturn.status import InteractionStatus
+from keyturn.values import CaseKey
+from keyturn.world import Command, World
+from keyturn_testing.driver import Driver
+from keyturn_testing.observing import Offered
+
+
+@frozen
+class KnownCard:
+    """A card that the system offered, and what the model believes of it."""
+
+    offered: Offered
+    believed: Interaction
+
+    @property
+    def id(self) -> Mapping[str, object]:
+        """The reference to the card's id."""
+        return {"$ref": f"{self.offered.label}/card/id"}
+
+    @property
+    def bound(self) -> Mapping[str, object]:
+        """The reference to the revision that the card shows; a system without revisions shows none."""
+        return {"$ref": f"{self.offered.label}/card/case_revision", "else": 1}
+
+
+@frozen
+class KnownCommand:
+    """A command that the system named, the label of the answer that named it, and what the model believes of it."""
+
+    label: str
+    believed: Command
+
+    @property
+    def id(self) -> Mapping[str, object]:
+        """The reference to the command's id."""
+        return {"$ref": f"{self.label}/command"}
+
+
+@frozen(kw_only=True)
+class Situation:
+    """Everything that the next step can be chosen from."""
+
+    claims: Claims
+    kinds: tuple[InteractionKind, ...]
+    actions: frozenset[str] | None
+    world: World
+    cases: tuple[CaseKey, ...]
+    cards: tuple[KnownCard, ...]
+    commands: tuple[KnownCommand, ...]
+    number: int
+
+    def claimed(self, *capabilities: Capability) -> bool:
+        """Whether the system claims all of these."""
+        return self.claims >= set(capabilities)
+
+    def with_status(self, *statuses: InteractionStatus) -> tuple[KnownCard, ...]:
+        """The cards that the model believes to have one of these statuses."""
+        return tuple(each for each in self.cards if each.believed.status in statuses)
+
+    def fresh(self, card: KnownCard) -> bool:
+        """Whether a card is Active, not overdue, and not stale."""
+        believed = card.believed
+        current = believed.case_revision in (None, self.world.revision(believed.key))
+        return believed.status is InteractionStatus.ACTIVE and current and not believed.overdue(self.world.now)
+
+
+def situation(driver: Driver, kinds: tuple[InteractionKind, ...], actions: frozenset[str] | None) -> Situation:
+    """Return the situation that a driver is in, by its first hypothesis."""
+    hypothesis = driver.oracle.hypotheses[0]
+    world, binding = hypothesis.state.world, hypothesis.binding
+    cards = []
+    for offered in driver.observer.offered.values():
+        believed = world.interaction(str(binding.model("card", None, offered.id)))
+        if believed is not None and offered.label:
+            cards.append(KnownCard(offered, believed))
+    commands = {}
+    for label, answer in driver.answers.items():
+        if isinstance(answer, Mapping) and answer.get("outcome") == "accepted":
+            command = world.command(str(binding.model("command", None, str(answer.get("command")))))
+            if command is not None:
+                commands[command.id] = KnownCommand(label, command)
+    return Situation(
+        claims=driver.claims,
+        kinds=kinds,
+        actions=actions,
+        world=world,
+        cases=tuple(driver.observer.cases),
+        cards=tuple(cards),
+        commands=tuple(commands.values()),
+        number=len(driver.steps),
+    )

@@ -1,0 +1,69 @@
+"""What a system under test is to the driver, however it is reached.
+
+A call has one of three replies: a result (also when the domain refuses), "not offered", or "the operation failed", which
+may be indefinite. Whatever else happens in the conversation (no start, no answer, garbage, a crash) is a breakdown: it says
+whose fault it is and what was seen (D7), and it ends the conversation.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, Protocol, TypeAlias
+
+from attrs import frozen
+
+from keyturn.values import Json
+
+
+@frozen
+class Answered:
+    """The operation has a result; a refusal of the domain is one too."""
+
+    result: Json
+
+
+@frozen
+class NotOffered:
+    """The system does not have this method (JSON-RPC -32601, `Unsupported`)."""
+
+
+@frozen
+class WentWrong:
+    """The operation failed (JSON-RPC -32000, `OperationFailed`); when not `definite` it may still have happened."""
+
+    definite: bool
+    message: str = ""
+
+
+Reply: TypeAlias = Answered | NotOffered | WentWrong
+
+BreakdownKind: TypeAlias = Literal["not_started", "crashed", "hung", "garbage", "too_much", "protocol"]
+
+
+class Breakdown(Exception):
+    """The conversation with the system broke down; `log` is the end of what it wrote to its own log."""
+
+    def __init__(self, kind: BreakdownKind, message: str, *, log: str = "") -> None:
+        super().__init__(message)
+        self.kind: BreakdownKind = kind
+        self.message = message
+        self.log = log
+
+
+class Unusable(Exception):
+    """The adapter string, or what it names, cannot be used: `problems` says what, why and what to do (exit 2)."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+class System(Protocol):
+    """One running system; the methods raise `Breakdown`, and after one only `close` may be called."""
+
+    def call(self, method: str, params: Mapping[str, Json]) -> Reply:
+        """Call one operation of the protocol, `describe` included, and wait for its reply."""
+
+    def restart(self) -> Reply:
+        """Stop the system as a crash would, and start it again on the same data."""
+
+    def close(self) -> None:
+        """End the system and everything that it started; never raises and never hangs."""

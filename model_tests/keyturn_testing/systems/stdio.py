@@ -1,0 +1,400 @@
+"""A command as a system under test: JSON-RPC 2.0, one object a line, on its standard input and output.
+
+The command leads a process group of its own, so that Ctrl-C reaches only us and one signal ends it with all that it
+started. All three pipes are polled together without blocking, each call under one deadline: a system that writes before
+it reads, floods its log or falls silent can neither block us nor be waited for. Everything that it says is hostile: a
+line is bounded before it is kept, decoded strictly, and quoted in ASCII. What is not a proper reply is a breakdown, and
+a breakdown ends the process.
+"""
+
+import errno
+import json
+import os
+import select
+import shlex
+import signal
+import subprocess
+import time
+import weakref
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import isfinite
+from pathlib import Path
+from subprocess import PIPE
+from typing import IO, NoReturn, cast
+
+from keyturn.values import Json
+from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, Reply, WentWrong
+from keyturn_testing.systems.in_process import DEEPEST, LOG_BYTES, NotJson, TooMuch, escaped, legible, plain, quoted
+
+LONGEST_LINE_BYTES = 8 * 1024 * 1024
+"""How long one line may be, its end not counted."""
+
+METHOD_NOT_FOUND, OPERATION_FAILED = -32601, -32000
+
+_CHUNK_BYTES = 65_536
+_CLOSING_SECONDS = 2.0
+# How long a process that closed a pipe may take to end, before that counts as what it did.
+_ENDING_SECONDS = 1.0
+
+
+# ---- Lines ----------------------------------------------------------------------------------------------------------
+
+
+class NotStrict(Exception):
+    """A line is not one JSON text that every reader reads in the same way."""
+
+
+def strict_json(line: bytes) -> object:
+    """Read a line; raise `NotStrict` for what is not UTF-8 or JSON, and for what JSON readers disagree on:
+    numbers that are not finite or have thousands of digits, names that are there twice, and deep nesting.
+    """
+    try:
+        value: object = _DECODER.decode(line.decode())
+    except UnicodeDecodeError as error:
+        raise NotStrict(f"not UTF-8 (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise NotStrict(f"not JSON ({error.msg}, at character {error.pos})") from None
+    except RecursionError:
+        raise NotStrict(f"JSON that nests more than {DEEPEST} deep") from None
+    except ValueError:
+        raise NotStrict("JSON with an integer of thousands of digits") from None
+    # Counting brackets is quicker than walking, and nearly always enough.
+    if line.count(b"[") + line.count(b"{") > DEEPEST:
+        try:
+            plain(value)
+        except (NotJson, TooMuch):
+            raise NotStrict(f"JSON that nests more than {DEEPEST} deep, or has too many values") from None
+    return value
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise NotStrict(f"JSON with the name {quoted(twice, 40)} twice in one object")
+    return made
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise NotStrict(f"JSON with the number {quoted(text, 40)}, which is out of range")
+    return number
+
+
+def _constant(text: str) -> NoReturn:
+    raise NotStrict(f"not JSON ({text} is no JSON value)")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_constant)
+_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def _reply(line: bytes, number: int, method: str) -> Reply:
+    """Read one line as the reply to the request of this number; raise `Breakdown` when it is none."""
+    try:
+        message = strict_json(line)
+    except NotStrict as error:
+        said = f"the answer to {method} is {error}: {quoted(line)}"
+        raise Breakdown("garbage", f"{said} (standard output is for answers, standard error for logs)") from None
+    if type(message) is not dict:
+        raise _garbage(method, "is not a JSON object", line)
+    if message.get("jsonrpc") != "2.0":
+        raise _garbage(method, 'does not have "jsonrpc": "2.0"', line)
+    if ("result" in message) == ("error" in message):
+        said = "both `result` and `error`" if "error" in message else "neither `result` nor `error`"
+        raise _garbage(method, f"has {said}", line)
+    found = message.get("id")
+    # A system that could not read the request says so without knowing its id.
+    if (type(found) is not int or found != number) and not (found is None and "id" in message and "error" in message):
+        said = f"has the id {escaped(json.dumps(found), 40)} and not {number}" if "id" in message else "has no id"
+        raise _garbage(method, said, line)
+    if "result" in message:
+        return Answered(cast(Json, message["result"]))
+    return _error(message["error"], line, method)
+
+
+def _error(error: object, line: bytes, method: str) -> Reply:
+    if not isinstance(error, dict) or type(error.get("code")) is not int:
+        raise _garbage(method, "has an error that is not an object with an integer `code`", line)
+    code, text = error["code"], error.get("message")
+    said = escaped(text if isinstance(text, str) else json.dumps(text))
+    if code == METHOD_NOT_FOUND:
+        return NotOffered()
+    if code == OPERATION_FAILED:
+        data = error.get("data")
+        definite = data["definite"] if isinstance(data, dict) and "definite" in data else error.get("definite")
+        if isinstance(definite, bool):
+            return WentWrong(definite, said)
+        said += " (without `definite`: true or false in `data`)"
+    raise Breakdown("protocol", f"the system answered the JSON-RPC error {code} to {method}: {said}")
+
+
+def _garbage(method: str, problem: str, line: bytes) -> Breakdown:
+    return Breakdown("garbage", f"the answer to {method} {problem}: {quoted(line)}")
+
+
+# ---- One life of the process ----------------------------------------------------------------------------------------
+
+
+class _Child:
+    """One running process, its group, and the three pipes to it; `log` is where the end of its log is kept."""
+
+    def __init__(self, command: Sequence[str], variables: Mapping[str, str], cwd: Path | None, log: bytearray) -> None:
+        self._process = subprocess.Popen(
+            command, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, env=variables, start_new_session=True
+        )
+        # For a system that nobody closes, also at our own exit.
+        self._guard = weakref.finalize(self, _kill_group_of, self._process, os.getpid())
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._pipes = cast(tuple[IO[bytes], IO[bytes], IO[bytes]], pipes)
+        self._input, self._output, self._errors = (pipe.fileno() for pipe in self._pipes)
+        # `poll` and not `selectors`: it is there on Linux and macOS, and a third of the cost for each call.
+        self._poll = select.poll()
+        os.set_blocking(self._input, False)
+        for descriptor in (self._output, self._errors):
+            os.set_blocking(descriptor, False)
+            self._poll.register(descriptor, select.POLLIN)
+        self._log = log
+        self._unsent = b""
+        self._is_deaf = False
+        self._received = bytearray()
+
+    def exchange(self, request: bytes, method: str, time_limit: float) -> bytes:
+        """Send a line and return the next line that comes; raise `Breakdown` for silence, an end, or too much."""
+        deadline = time.monotonic() + time_limit
+        self._send(request)
+        if self._received and (line := self._line(0)) is not None:
+            return line
+        while True:
+            if self._is_deaf:
+                deadline = min(deadline, time.monotonic() + _ENDING_SECONDS)
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self._silence(method, time_limit)
+            for descriptor, _ in self._poll.poll(int(left * 1000) + 1):
+                if descriptor == self._output:
+                    if (line := self._receive(method)) is not None:
+                        return line
+                elif descriptor == self._errors:
+                    self._keep_log()
+                else:
+                    self._send(b"")
+
+    def _send(self, request: bytes) -> None:
+        """Send what the pipe takes, and wait for it to take more when that is not all."""
+        waiting = bool(self._unsent)
+        unsent = self._unsent + request if waiting else request
+        try:
+            unsent = unsent[os.write(self._input, unsent) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            # It may be ending: what it last wrote, and how it ends, is still to be read.
+            unsent, self._is_deaf = b"", True
+        self._unsent = unsent
+        if unsent and not waiting:
+            self._poll.register(self._input, select.POLLOUT)
+        elif waiting and not unsent:
+            self._poll.unregister(self._input)
+
+    def _receive(self, method: str) -> bytes | None:
+        """Read what is there, and return the line that it completes."""
+        try:
+            chunk = os.read(self._output, _CHUNK_BYTES)
+        except BlockingIOError:
+            return None
+        if not chunk:
+            raise self._end(method)
+        if not self._received and chunk.find(b"\n") == len(chunk) - 1:
+            return chunk[:-1]
+        self._received += chunk
+        line = self._line(len(self._received) - len(chunk))
+        if len(self._received if line is None else line) > LONGEST_LINE_BYTES:
+            said = f"a line of more than {LONGEST_LINE_BYTES // 2**20} MiB came as the answer to {method}"
+            raise Breakdown("too_much", f"{said}: {quoted(bytes(self._received[:1000]) if line is None else line)}")
+        return line
+
+    def _line(self, start: int) -> bytes | None:
+        end = self._received.find(b"\n", start)
+        if end < 0:
+            return None
+        line = bytes(self._received[:end])
+        del self._received[: end + 1]
+        return line
+
+    def _keep_log(self) -> bool:
+        """Read more of its log; false when there is nothing for now, or never again."""
+        try:
+            chunk = os.read(self._errors, _CHUNK_BYTES)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            with suppress(KeyError):  # it may have ended before
+                self._poll.unregister(self._errors)
+            return False
+        self._log += chunk
+        del self._log[:-LOG_BYTES]
+        return True
+
+    def _silence(self, method: str, time_limit: float) -> Breakdown:
+        if self._is_deaf or self._process.poll() is not None:
+            return self._end(method, 0)  # it may be gone, while something that it started holds its pipes open
+        unread = ", and it did not read the whole request" if self._unsent else ""
+        return Breakdown("hung", f"no answer to {method} within {time_limit:g} s{unread}{self._half_a_line()}")
+
+    def _end(self, method: str, patience: float = _ENDING_SECONDS) -> Breakdown:
+        try:
+            code = self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            said = f"it closed its standard {'input' if self._is_deaf else 'output'}"
+        else:
+            name = next((each.name for each in signal.Signals if each == -code), f"signal {-code}")
+            said = f"it was ended by {name}" if code < 0 else f"it exited with status {code}"
+        return Breakdown("crashed", f"{said} before it answered {method}{self._half_a_line()}")
+
+    def _half_a_line(self) -> str:
+        return f"; it had written half a line: {quoted(bytes(self._received[:1000]))}" if self._received else ""
+
+    def finish(self) -> None:
+        """Ask it to end, by the end of its input; wait for two seconds, and kill what is left."""
+        try:
+            if self._unsent:
+                self._poll.unregister(self._input)
+            self._pipes[0].close()
+            deadline = time.monotonic() + _CLOSING_SECONDS
+            while self._process.poll() is None and time.monotonic() < deadline:
+                # A system that has more to say must not wait for us to read it.
+                for descriptor, _ in self._poll.poll(5):
+                    if descriptor == self._errors:
+                        self._keep_log()
+                    elif not os.read(self._output, _CHUNK_BYTES):
+                        self._poll.unregister(self._output)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Kill the group, wait until it is gone, and keep the end of its log."""
+        self._guard()
+        for pause in (0.001, 0.004, 0.016, 0.064):
+            try:
+                os.killpg(self._process.pid, 0)
+            except OSError:
+                break
+            time.sleep(pause)  # the others of the group have no parent here who could wait for them
+        for _ in range(64):  # one of its children may have left the group, and write for ever
+            if not self._keep_log():
+                break
+        for pipe in self._pipes:
+            with suppress(OSError):
+                pipe.close()
+
+
+def _kill_group_of(process: subprocess.Popen[bytes], owner: int) -> None:
+    """Kill the group that this process leads, and reap it; the group keeps its number while anybody is in it."""
+    if os.getpid() != owner:
+        return  # a fork of the suite is ending, and the system is not its own
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(5)
+
+
+# ---- The system -----------------------------------------------------------------------------------------------------
+
+
+class StdioSystem:
+    """The system that a command starts; `command` is split as a shell would, but no shell reads it.
+
+    `data` is the folder that the command finds in `KEYTURN_DATA`; `time_limit` is in seconds, for each call. A command
+    that cannot be started is a breakdown, `not_started`, also of `restart`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str] | str,
+        data: Path,
+        *,
+        time_limit: float = 10.0,
+        cwd: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._command = _split(command)
+        self._time_limit = time_limit
+        self._cwd = cwd
+        data.mkdir(parents=True, exist_ok=True)
+        self._environment = {**os.environ, **(environment or {}), "KEYTURN_DATA": str(data.resolve())}
+        self._log = bytearray()
+        self._number = 0
+        self._answered = False
+        self._child: _Child | None = self._start()
+
+    def call(self, method: str, params: Mapping[str, Json]) -> Reply:
+        """Send one request and wait for its reply."""
+        child = self._running()
+        self._number += 1
+        request = _ENCODE({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        try:
+            line = child.exchange(request.encode() + b"\n", method, self._time_limit)
+            reply = _reply(line, self._number, method)
+        except Breakdown as broken:
+            raise self._breakdown(broken) from None
+        self._answered = True
+        return reply
+
+    def restart(self) -> Reply:
+        """Kill the process with all that it started, and start the same command with the same folder."""
+        child, self._child = self._running(), None
+        child.kill()
+        self._child = self._start()
+        return Answered({})
+
+    def close(self) -> None:
+        """Ask the process to end, give it two seconds, and kill all that is left of it."""
+        child, self._child = self._child, None
+        if child is not None:
+            with suppress(OSError):
+                child.finish()
+
+    def _running(self) -> _Child:
+        if self._child is None:
+            raise RuntimeError("this system has broken down or was closed: only `close` may be called")
+        return self._child
+
+    def _start(self) -> _Child:
+        try:
+            return _Child(self._command, self._environment, self._cwd, self._log)
+        except (OSError, ValueError) as error:
+            raise Breakdown("not_started", _why_not_started(self._command[0], error)) from None
+
+    def _breakdown(self, broken: Breakdown) -> Breakdown:
+        child, self._child = self._running(), None
+        child.kill()
+        kind, message = broken.kind, broken.message
+        if kind == "crashed" and not self._answered:
+            kind, message = "not_started", f"{message}. Run {quoted(shlex.join(self._command))} by hand to see why"
+        return Breakdown(kind, message, log=legible(bytes(self._log)))
+
+
+def _split(command: Sequence[str] | str) -> list[str]:
+    try:
+        words = shlex.split(command) if isinstance(command, str) else list(command)
+    except ValueError as error:
+        raise Breakdown("not_started", f"the command line cannot be split into words: {error}") from None
+    if not words:
+        raise Breakdown("not_started", "there is no command: write what starts the system, as in stdio:./my-server")
+    return words
+
+
+def _why_not_started(program: str, error: OSError | ValueError) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.ENOENT and Path(program).is_file():
+        return f"{quoted(program)} is there, but the interpreter that its first line names is not"
+    remedy = {
+        errno.ENOENT: "was not found: write its path with a slash, as in ./my-server, or put it on PATH",
+        errno.EACCES: "may not be executed: make it executable with `chmod +x`, and see that it is a file",
+        errno.ENOEXEC: "is not a program: a script opens with a line such as #!/usr/bin/env python3",
+    }.get(number or 0, f"could not be started: {escaped(str(error))}")
+    return f"the command {quoted(program)} {remedy}"

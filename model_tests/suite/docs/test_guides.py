@@ -1,0 +1,129 @@
+"""Every guide does what it says: its commands run, its programs work, and its outputs are the real ones."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from . import guides
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md"))
+)
+
+CHECKOUT = (
+    "kernel/keyturn/port.py",
+    "specs/keyturn_specs/scenarios",
+    "docs/conf.py",
+    "docs/reference",
+    "docs/examples",
+)
+"""What guides find in a checkout."""
+
+BUILDS_ON = re.compile(r"<!-- The files of (\S+) are here too. -->")
+"""How a page says that it builds on the files of another."""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """As much of a checkout as guides need."""
+    for name in CHECKOUT:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_does_what_it_says(page: str, checkout: Path) -> None:
+    """All blocks of a page run in order in a checkout, and their outputs are as they are shown."""
+    text = (ROOT / page).read_text("utf-8")
+    for name in BUILDS_ON.findall(text):
+        guides.write_files((ROOT / page).with_name(name).read_text("utf-8"), checkout)
+    guides.run_page(text, checkout)
+
+
+def test_the_guides_are_there() -> None:
+    """There is something to run: the guides of the site, and the README."""
+    assert {"README.md", "docs/index.md", "docs/guide/first-check.md"} <= set(PAGES)
+
+
+class TestBlocks:
+    """What is wrong with a page is found."""
+
+    @pytest.mark.parametrize(
+        ("page", "problem"),
+        [
+            ("```bash\nexit 3\n```", "ended with 3 and not 0"),
+            ("```bash exits 3\ntrue\n```", "ended with 0 and not 3"),
+            ("```bash\nfalse; true\n```", "ended with 1"),
+            ("```bash\necho one\n```\n```text\ntwo\n```", "'two'"),
+            ("```bash\necho one\n```\n```text\none\ntwo\n```", "'two'"),
+            ("```bash\necho one; echo two\n```\n```text\none\n```", "goes on"),
+            ("```bash\necho one\n```\nThat is:\n```text\none\n```", "follows no block"),
+            ("```text\none\n```", "follows no block"),
+            ("```python\nraise SystemExit(1)\n```", "ended with 1"),
+            ("```bash not run:\ntrue\n```", "neither"),
+            ("```bash later\ntrue\n```", "neither"),
+            ("```toml\na = 1\n```", "nothing is known"),
+            ("```bash\ntrue\n", "does not end"),
+        ],
+    )
+    def test_a_wrong_block_is_found(self, page: str, problem: str, tmp_path: Path) -> None:
+        """One wrong block is one problem, with its line."""
+        with pytest.raises(guides.Wrong, match=r"^line \d") as raised:
+            guides.run_page(page, tmp_path)
+        assert problem in str(raised.value)
+
+    @pytest.mark.parametrize(
+        ("page", "ran"),
+        [
+            ("```bash\necho one\n```\n\n```text\none\n```", 1),
+            ("```bash exits 2\nexit 2\n```", 1),
+            ("```python a.py\nprint(7)\n```\n```bash\npython a.py\n```\n```text\n8\n```", 1),
+            ("```json b/c.json\n{}\n```\n```python\nprint(open('b/c.json').read())\n```\n```text\n{}\n\n```", 1),
+            ("```bash not run: it would install things\nexit 1\n```\n```text not run: as above\nx\n```", 0),
+            ("```{toctree}\nguide\n```", 0),
+            ("````text not run: it shows a block\n```bash\nexit 1\n```\n````", 0),
+        ],
+    )
+    def test_a_right_page_passes(self, page: str, ran: int, tmp_path: Path) -> None:
+        """Blocks are run in order in one folder, and what is not run is counted as such."""
+        assert guides.run_page(page, tmp_path) == ran
+
+
+class TestOutput:
+    """Output is compared as strictly as it is stable."""
+
+    @pytest.mark.parametrize(
+        ("expected", "real"),
+        [
+            ("a  b\n", "a b\n"),
+            ("passed  12  …\n", "passed 3 whatever\n"),
+            ("one\n…\nlast\n", "one\ntwo\nthree\nlast\n"),
+            ("one\n…\nlast\n", "one\nlast\n"),
+            ("(exit 1)\n", "(exit 1)\n"),
+            ("60 examples, 1507 steps\n", "60 examples, 9 steps\n"),
+        ],
+    )
+    def test_what_may_differ_differs(self, expected: str, real: str) -> None:
+        """White space, numbers that stand alone, and what is left out may differ."""
+        assert guides.difference(expected, real) is None
+
+    @pytest.mark.parametrize(
+        ("expected", "real"),
+        [
+            ("I14.1 failed\n", "I13.1 failed\n"),
+            ("I14.1 failed\n", "I14.2 failed\n"),
+            ("card-1\n", "card-2\n"),
+            ("one\n", ""),
+            ("", "one\n"),
+            ("one … two\n", "one\ntwo\n"),
+        ],
+    )
+    def test_what_may_not_differ_is_found(self, expected: str, real: str) -> None:
+        """Ids, names and words are compared as they are."""
+        assert guides.difference(expected, real) is not None

@@ -1,0 +1,86 @@
+"""Every requirement is believed only because of what it catches: a witness that exercises it, a mutant that it kills."""
+
+import os
+
+import pytest
+
+from keyturn.capabilities import ALL_CLAIMS
+from keyturn.store import ReferenceStore
+from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
+from keyturn_specs.scenario import Scenario, scenarios
+from keyturn_testing.mutants import MUTANTS, Mutant, mutant_factory
+from keyturn_testing.scenario_source import exercised_by, with_admissible
+
+from .systems import QUICK, exercised, held
+
+SEEDS = range(int(os.environ.get("KEYTURN_SEEDS", "3")))
+"""The seeds of every run of the tests; the session `mutants` takes twenty."""
+
+by_name = pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda mutant: mutant.name)
+
+
+class TestWitnesses:
+    """Every requirement has at least one scenario that exercises it."""
+
+    @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
+    def test_a_scenario_exercises_what_it_says(self, scenario: Scenario) -> None:
+        """A scenario's steps really meet the antecedent of each requirement that it witnesses."""
+        counts = exercised_by(scenario)
+        assert [each for each in scenario.witnesses if not counts.get(each)] == []
+
+    @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
+    def test_a_scenario_is_not_stale(self, scenario: Scenario) -> None:
+        """What a scenario calls admissible is what the model writes."""
+        assert with_admissible(scenario) == scenario
+
+    def test_every_requirement_has_a_witness(self) -> None:
+        """No requirement is without a scenario."""
+        witnessed = {each for scenario in scenarios() for each in scenario.witnesses}
+        assert witnessed == set(BY_ID)
+
+
+class TestMutants:
+    """Every requirement kills at least one mutant, by its id, and no mutant when it is disarmed."""
+
+    def test_every_requirement_has_a_mutant(self) -> None:
+        """No requirement is without a mutant, and no mutant breaks what there is not."""
+        assert {each for mutant in MUTANTS.values() for each in mutant.breaks} == set(BY_ID)
+
+    @by_name
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_an_armed_mutant_dies_by_its_id(self, mutant: Mutant, seed: int) -> None:
+        """The stateful engine alone finds the fault with `quick`, and blames it rightly."""
+        record = held(mutant_factory(mutant.name, True), seed=seed, profile=QUICK, engines=("stateful",))
+        assert set(mutant.breaks) <= set(record.failed)
+        assert record.breakdown is None
+
+    @by_name
+    def test_the_scenarios_find_it_too(self, mutant: Mutant) -> None:
+        """The witnesses alone find the fault, whatever the generator draws."""
+        record = held(mutant_factory(mutant.name, True), engines=("scenarios",))
+        assert set(mutant.breaks) <= set(record.failed)
+
+    @by_name
+    def test_its_traces_are_short(self, mutant: Mutant) -> None:
+        """A shrunk trace of a mutant has at most six steps."""
+        record = held(mutant_factory(mutant.name, True), engines=("stateful",))
+        assert [len(each.trace.steps) for each in record.failures if len(each.trace.steps) > 6] == []
+
+    @by_name
+    def test_a_disarmed_mutant_is_the_reference(self, mutant: Mutant) -> None:
+        """Disarmed it describes itself like the reference and holds."""
+        store = mutant_factory(mutant.name, False)()
+        assert store.describe() == ReferenceStore().describe()
+        assert held(mutant_factory(mutant.name, False)).failures == []
+
+
+class TestTheReference:
+    """The reference store holds everything that this version judges."""
+
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_it_holds_and_everything_was_exercised(self, seed: int) -> None:
+        """No requirement fails, and none of them passes vacuously, with the stateful engine alone."""
+        record = held(ReferenceStore, seed=seed, profile=QUICK, engines=("stateful",))
+        assert record.failures == []
+        assert [each.id for each in REQUIREMENTS if exercised(record).get(each.id, 0) < 5] == []
+        assert record.claims == ALL_CLAIMS

@@ -1,0 +1,29 @@
+"""A process with a store of its own: reads operations from stdin, one JSON object a line, and writes what came of each."""
+
+import json
+import sys
+from pathlib import Path
+
+from keyturn.errors import OperationFailed
+from keyturn.wire import read_operation, write_outcome
+from keyturn_sql.store import SqlStore
+
+
+def main() -> None:
+    """Serve one file until stdin is closed."""
+    store = SqlStore.open_test(Path(sys.argv[1]))
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    for line in sys.stdin:
+        method, params = json.loads(line)
+        try:
+            said = write_outcome(store.perform(read_operation(method, params)))
+        except OperationFailed as error:
+            said = {"failed": str(error), "definite": error.definite}
+        sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.flush()
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

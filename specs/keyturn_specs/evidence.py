@@ -1,0 +1,78 @@
+"""E, evidence: the ledger tells what happened, whole and in order.
+
+It is judged against what the cards read: replaying the entries gives the statuses.
+"""
+
+from keyturn.capabilities import Capability
+from keyturn.cards import ActionClass
+from keyturn.operations import LedgerEntry
+from keyturn.status import UNWRITTEN, InteractionEvent
+from keyturn.table import STATUS_TABLE
+from keyturn_specs.observations import Moment, Observation
+from keyturn_specs.reading import chosen_option
+from keyturn_specs.requirement import ByInvariant, Family, Requirement
+
+_OF_A_COMMAND = (
+    InteractionEvent.ACCEPT,
+    InteractionEvent.COMMIT,
+    InteractionEvent.FAIL,
+    InteractionEvent.RESTORE,
+)
+
+
+def _moves_a_card(moment: Moment) -> bool:
+    return any(isinstance(each, LedgerEntry) for each in moment.branch.happened)
+
+
+def _nameless(seen: Observation, entry: LedgerEntry) -> bool:
+    views = (seen.after.cards.get(entry.card), seen.before.cards.get(entry.card))
+    options = (entry.cause.option, *(view.resolved_option for view in views if view is not None))
+    stored = chosen_option(seen, entry.card, next(filter(None, options), None))
+    authorises = stored is not None and stored.action.action_class is ActionClass.AUTHORISES
+    return authorises and entry.event in _OF_A_COMMAND and entry.cause.command is None
+
+
+def _held_before(seen: Observation) -> dict[str, str]:
+    """What each card was before the step: as it read, or as the ledger left it where nobody could read it."""
+    replayed: dict[str, str] = {
+        entry.card: entry.to_status for entries in seen.before.ledger.values() for entry in entries
+    }
+    return replayed | {card: view.status for card, view in seen.before.cards.items() if view is not None}
+
+
+def _ledger_and_cards_disagree(seen: Observation) -> str | None:
+    statuses = _held_before(seen)
+    for key, entries in seen.after.ledger.items():
+        known = seen.before.ledger.get(key, ())
+        if entries[: len(known)] != known:
+            return f"entries of the ledger of the case {key.case} were changed, moved or removed"
+        for entry in entries[len(known) :]:
+            held = statuses.get(entry.card, UNWRITTEN)
+            if (entry.from_status or UNWRITTEN) != held:
+                return f"the ledger says {entry.event} of the card {entry.card} from {entry.from_status}, and it was {held}"
+            if STATUS_TABLE.rows[held].get(entry.event) != entry.to_status:
+                return f"the ledger says that {entry.event} led the card {entry.card} from {held} to {entry.to_status}"
+            if _nameless(seen, entry):
+                return f"the ledger's {entry.event} of the card {entry.card} does not name its command"
+            statuses[entry.card] = entry.to_status
+    for card, view in seen.after.cards.items():
+        if seen.after.ledger and view is not None and statuses.get(card) != view.status:
+            return (
+                f"the card {card} reads {view.status}, and replaying the ledger gives {statuses.get(card, 'nothing')}"
+            )
+    return None
+
+
+EVIDENCE: tuple[Requirement, ...] = (
+    Requirement(
+        id="E1",
+        family=Family.EVIDENCE,
+        says="Every transition is in the ledger once, in order, with its cause (accept, commit, fail and restore name "
+        "their command); replaying the ledger gives the stored statuses.",
+        why="Without it nobody can say afterwards who decided what.",
+        source="persistent interactions, Error outcomes: every transition is written to the EventLedger",
+        needs=frozenset({Capability.LEDGER}),
+        applies=_moves_a_card,
+        judged_by=ByInvariant(_ledger_and_cards_disagree),
+    ),
+)

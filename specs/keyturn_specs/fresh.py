@@ -1,0 +1,54 @@
+"""I13, fresh: a card is bound to the revision that its content was made from.
+
+An answer to a card that was drawn for another state of the record authorises nothing, whatever revision the client echoes.
+All three are demanded by branches of the model.
+"""
+
+from keyturn import operations as ops
+from keyturn.capabilities import Capability
+from keyturn.status import InteractionEvent
+from keyturn_specs.observations import Moment
+from keyturn_specs.requirement import Area, ByBranch, Family, Requirement, demanded
+
+_NEEDS = frozenset({Capability.REVISIONS})
+
+
+def _meets_a_moved_case(moment: Moment) -> bool:
+    entries = (each for each in moment.branch.happened if isinstance(each, ops.LedgerEntry))
+    swept = any(each.event is InteractionEvent.INVALIDATE and each.cause.superseded_by is None for each in entries)
+    return "I13.3" in moment.branch.because and (swept or isinstance(moment.operation, ops.CardRespond))
+
+
+FRESH: tuple[Requirement, ...] = (
+    Requirement(
+        id="I13.1",
+        family=Family.FRESH,
+        says="A response whose expected_case_revision is not the bound revision is refused (stale_revision), nothing runs.",
+        why="The client saw another state of the record than the card was made from; its click means something else.",
+        source="persistent interactions, Revision binding and invalidation",
+        needs=_NEEDS,
+        applies=demanded("I13.1"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I13.2",
+        family=Family.FRESH,
+        says="When the case has moved on, echoing the current revision does not help: the card was drawn for another state.",
+        why="A client that refreshes only the number would confirm content that nobody has read.",
+        source="persistent interactions, Revision binding and invalidation: compared with both",
+        needs=_NEEDS,
+        applies=demanded("I13.2"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I13.3",
+        family=Family.FRESH,
+        says="From the moment the new revision can be read no answer to a card bound to an older one is taken; it reads "
+        "Invalidated when the operation that moved the revision has answered.",
+        why="A card that looks alive after an edit invites the click that must then be refused, or worse, is not.",
+        source="persistent interactions, Revision binding and invalidation: moves to Invalidated",
+        needs=_NEEDS,
+        applies=_meets_a_moved_case,
+        judged_by=ByBranch(frozenset({Area.REPLY, Area.STATUS, Area.REVISION})),
+    ),
+)

@@ -1,0 +1,54 @@
+"""Small questions that several requirements ask of a moment or of an observation.
+
+They read values and decide nothing: which card an operation addresses, which option was chosen, which effects a card has.
+A requirement that needs more than this says it in its own family's module.
+"""
+
+from keyturn.cards import Interaction, InteractionOption, final_arguments
+from keyturn.operations import CardGet, CardRespond, CommandSettle, Effect
+from keyturn.responses import readings
+from keyturn.values import Document
+from keyturn_specs.observations import Moment, Observation, Snapshot
+
+
+def addressed(moment: Moment) -> Interaction | None:
+    """The interaction that an operation names, whoever owns it; nothing when it names none that exists."""
+    world, operation = moment.state.world, moment.operation
+    match operation:
+        case CardRespond():
+            response = next((each for each in readings(operation.response) if each is not None), None)
+            return None if response is None else world.interaction(response.interaction_id)
+        case CardGet():
+            return world.interaction(operation.card)
+        case CommandSettle():
+            command = world.command(operation.command)
+            return None if command is None else world.interaction(command.card)
+        case _:
+            return None
+
+
+def answered_card(seen: Observation) -> str | None:
+    """The id of the card that a response names, in the system's own ids."""
+    if not isinstance(seen.operation, CardRespond):
+        return None
+    response = next((each for each in readings(seen.operation.response) if each is not None), None)
+    return None if response is None else response.interaction_id
+
+
+def chosen_option(seen: Observation, card: str, option: str | None) -> InteractionOption | None:
+    """The option as it was stored when the card was presented."""
+    asked = seen.asked.get(card)
+    return None if asked is None or option is None else asked.payload.option(option)
+
+
+def due_arguments(option: InteractionOption, text: str | None) -> Document | None:
+    """What an option's operation is due to be called with; nothing where its text has no place, which A4 refuses."""
+    try:
+        return final_arguments(option.action, text)
+    except LookupError:
+        return None
+
+
+def effects_of(snapshot: Snapshot, card: str) -> tuple[Effect, ...]:
+    """Every effect that names this card, whatever case it is listed under."""
+    return tuple(each for effects in snapshot.effects.values() for each in effects if each.card == card)
