@@ -43,7 +43,7 @@ def _edit(world: World, operation: ops.CaseEdit, claims: Claims) -> Iterator[Bra
     unfolding = start.advance(operation.key).sweep(operation.key)
     swept = tuple(each.card for each in unfolding.happened if isinstance(each, ops.LedgerEntry))
     edited = ops.CaseEdited(revision=unfolding.world.revision(operation.key), invalidated=swept)
-    yield branch(unfolding, edited, "I13.3", "I13.4")
+    yield branch(unfolding, edited, "I13.3")
 
 
 def _get(world: World, operation: ops.CardGet, claims: Claims) -> Iterator[Branch]:

@@ -323,16 +323,15 @@ def kill(mutant: Mutant, number: int, engines: tuple[str, ...]) -> Kill | None:
 
     def watch(record: Record, doing: str) -> None:
         if any(each in mutant.breaks for each in record.failed):
-            raise KeyboardInterrupt  # which ends a run in good order
-        if doing.startswith("shrinking"):
             found.append(Kill(record.counts.steps, time.perf_counter() - start))
+            raise KeyboardInterrupt  # which ends a run in good order
 
     run = Run(system, description, ALL_CLAIMS, profile=PROFILES["quick"], seed=number, engines=engines, progress=watch)
     try:
-        record = run.run()
+        run.run()
     finally:
         system.close()
-    return found[-1] if any(each in mutant.breaks for each in record.failed) else None
+    return found[0] if found else None
 
 
 def of_the_mutants() -> Table:

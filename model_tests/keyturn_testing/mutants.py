@@ -251,6 +251,17 @@ def _leaves_cards_active(turn: Turn) -> Possibility:
     return evolve(_answering_with(turn.chosen, edited), state=evolve(turn.state, world=advanced))
 
 
+def _sweeps_everything(turn: Turn) -> Possibility:
+    operation = turn.operation
+    if not isinstance(operation, ops.CaseEdit):
+        return turn.chosen
+    unfolding = Unfolding(turn.chosen.state.world)
+    for each in unfolding.world.interactions:
+        if each.key == operation.key and each.status is InteractionStatus.ACTIVE:
+            unfolding = unfolding.move(each.id, InteractionEvent.INVALIDATE, ops.Cause(reason="revision_changed"))
+    return evolve(turn.chosen, state=State(unfolding.world, turn.chosen.state.history.after(unfolding.happened)))
+
+
 def _pays_twice(turn: Turn) -> Possibility:
     card = turn.card
     if card is None or not isinstance(turn.chosen.branch.outcome, Replayed) or not turn.state.world.commands:
@@ -332,6 +343,7 @@ _ALL = (
     _mutant(
         "edit-leaves-cards", "I13.3", _leaves_cards_active, "An edit moves the revision and leaves its cards active."
     ),
+    _mutant("edit-sweeps-everything", "I13.4", _sweeps_everything, "An edit invalidates independent cards too."),
     _mutant(
         "double-click-pays-twice", "I14.1", _pays_twice, "A second click on a resolved card runs its command again."
     ),

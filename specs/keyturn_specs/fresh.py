@@ -6,9 +6,9 @@ All three are demanded by branches of the model.
 
 from keyturn import operations as ops
 from keyturn.capabilities import Capability
-from keyturn.status import InteractionEvent
-from keyturn_specs.observations import Moment
-from keyturn_specs.requirement import Area, ByBranch, Family, Requirement, demanded
+from keyturn.status import InteractionEvent, InteractionStatus
+from keyturn_specs.observations import Moment, Observation
+from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
 _NEEDS = frozenset({Capability.REVISIONS})
 
@@ -17,6 +17,23 @@ def _meets_a_moved_case(moment: Moment) -> bool:
     entries = (each for each in moment.branch.happened if isinstance(each, ops.LedgerEntry))
     swept = any(each.event is InteractionEvent.INVALIDATE and each.cause.superseded_by is None for each in entries)
     return "I13.3" in moment.branch.because and (swept or isinstance(moment.operation, ops.CardRespond))
+
+
+def _edits_around_an_independent_card(moment: Moment) -> bool:
+    if not isinstance(moment.operation, ops.CaseEdit):
+        return False
+    mine = (each for each in moment.state.world.interactions if each.key == moment.operation.key)
+    return any(each.case_revision is None and each.status is InteractionStatus.ACTIVE for each in mine)
+
+
+def _swept_an_independent_card(seen: Observation) -> str | None:
+    if not isinstance(seen.operation, ops.CaseEdit):
+        return None
+    for card, before in seen.before.cards.items():
+        survives = before is not None and before.revision_independent and before.status is InteractionStatus.ACTIVE
+        if survives and seen.after.status(card) == InteractionStatus.INVALIDATED:
+            return f"the card {card} declares revision independence, and an edit of the record invalidated it"
+    return None
 
 
 FRESH: tuple[Requirement, ...] = (
@@ -50,5 +67,15 @@ FRESH: tuple[Requirement, ...] = (
         needs=_NEEDS,
         applies=_meets_a_moved_case,
         judged_by=ByBranch(frozenset({Area.REPLY, Area.STATUS, Area.REVISION})),
+    ),
+    Requirement(
+        id="I13.4",
+        family=Family.FRESH,
+        says="A revision-independent card survives and can still be answered.",
+        why="A card whose meaning does not depend on the record, such as proving identity, must not vanish under every edit.",
+        source="persistent interactions, Revision binding and invalidation: revision independence",
+        needs=frozenset({Capability.REVISIONS, Capability.INDEPENDENT}),
+        applies=_edits_around_an_independent_card,
+        judged_by=ByInvariant(_swept_an_independent_card),
     ),
 )

@@ -5,13 +5,14 @@ from attrs import evolve
 
 from keyturn import operations as ops
 from keyturn.status import InteractionEvent, InteractionStatus
-from keyturn.values import CardId
+from keyturn.values import CardId, CaseKey
 from keyturn_specs.observations import Observation
 
-from ..kernel.builders import BOTH, CASE, answer, edit_case, get, option, present, settle
+from ..kernel.builders import BOTH, CASE, answer, edit_case, get, open_case, option, present, settle
 from .observing import Watched, applies, broken, with_cards, with_ledger, with_status
 
 S, E = InteractionStatus, InteractionEvent
+OTHER = CaseKey("acme", "claims", "case-2")
 
 
 def committed(chosen: str = "yes") -> Observation:
@@ -139,6 +140,59 @@ class TestLedger:
         card = desk.write()
         assert applies("E1", desk.moment(answer(card)))
         assert not applies("E1", desk.moment(get(card)))
+
+
+class TestIndependent:
+    """I13.4: A revision-independent card survives and can still be answered."""
+
+    SAYS = "the card card-1 declares revision independence, and an edit of the record invalidated it"
+
+    @staticmethod
+    def swept(*, independent: bool = True, status: InteractionStatus = S.INVALIDATED) -> Observation:
+        """An edit after which the only card reads this status."""
+        desk = Watched()
+        desk.write(present(independent=independent))
+        return with_status(desk.watch(edit_case()), "card-1", status)
+
+    def test_a_sweep_that_takes_it_is_named(self) -> None:
+        """Its meaning does not depend on the record."""
+        assert broken("I13.4", self.swept()) == self.SAYS
+
+    @pytest.mark.xfail(reason="only edits are looked at, and a commit moves the revision too (I13.9)")
+    def test_a_commit_that_takes_it_is_named(self) -> None:
+        """A commit invalidates other bound cards, and no others."""
+        desk = Watched()
+        desk.write(present(independent=True))
+        seen = desk.watch(settle(desk.accept(desk.write())))
+        assert broken("I13.4", with_status(seen, "card-1", S.INVALIDATED)) is not None
+
+    @pytest.mark.parametrize("status", sorted({S.ACTIVE, S.EXPIRED}))
+    def test_what_an_edit_may_find_is_as_it_should_be(self, status: InteractionStatus) -> None:
+        """It stays, or is found overdue."""
+        assert broken("I13.4", self.swept(status=status)) is None
+
+    def test_other_cards_and_other_ends_are_not_judged(self) -> None:
+        """A bound card is swept, an ended one stays, and replacing is no edit."""
+        desk = Watched()
+        desk.write(present(blocking=True, independent=True))
+        assert broken("I13.4", self.swept(independent=False)) is None
+        assert broken("I13.4", desk.watch(present(blocking=True, on_occupied="replace"))) is None
+        assert broken("I13.4", desk.watch(edit_case())) is None
+        seen = self.swept()
+        assert broken("I13.4", evolve(seen, before=evolve(seen.before, cards={"card-1": None}))) is None
+
+    def test_an_edit_around_one_exercises_it(self) -> None:
+        """It must be Active, in this case, and independent."""
+        desk = Watched()
+        desk.perform(open_case(OTHER))
+        desk.write()
+        assert not applies("I13.4", desk.moment(edit_case()))
+        card = desk.write(present(independent=True))
+        assert applies("I13.4", desk.moment(edit_case()))
+        assert not applies("I13.4", desk.moment(edit_case(OTHER)))
+        assert not applies("I13.4", desk.moment(get(card)))
+        desk.perform(answer(card, "no"))
+        assert not applies("I13.4", desk.moment(edit_case()))
 
 
 class TestFresh:
