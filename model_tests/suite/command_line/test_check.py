@@ -81,7 +81,7 @@ class TestReports:
         assert report["seed"] == 0
         assert report["suite"]["name"] == "keyturn"
         assert report["system"]["name"] == "reference"
-        assert report["profile"] == {"name": "standard", "examples": 2, "steps": 12}
+        assert report["profile"] == {"name": "quick", "examples": 2, "steps": 12}
         assert set(report["generated"]) == {"examples", "steps", "digest"}
         assert "more noise" in ended.stderr
 
