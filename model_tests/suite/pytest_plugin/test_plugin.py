@@ -24,7 +24,8 @@ def test_a_requirement_can_be_selected(tmp_path: Path) -> None:
     """`-k` selects by the id."""
     done = ran(tmp_path, "--keyturn", "mutant:stranger-answers", "-k", "I14 or I13", "-q")
     assert done.returncode == 0, done.stdout
-    assert "5 passed" in done.stdout
+    chosen = [each for each in REQUIREMENTS if "I14" in each.id or "I13" in each.id]
+    assert f"{len(chosen)} passed" in done.stdout
 
 
 def test_a_failure_tells_its_story(tmp_path: Path) -> None:
