@@ -26,6 +26,7 @@ from keyturn.responses import (
     Resolved,
     Response,
     failing_checks,
+    has_more,
     readings,
     texts,
     with_text,
@@ -46,6 +47,13 @@ def owned(world: World, card: str, account: str, conversation: str) -> Interacti
 
 def respond(world: World, operation: CardRespond, claims: Claims) -> Iterator[Branch]:
     """`card.respond`: every admissible outcome, in the order of the checks."""
+    nobody = {"I19.7"} if "" in (operation.account, operation.conversation) else set()
+    more = {"I7.3"} if has_more(operation.response) else set()
+    for each in _responses(world, operation, claims):
+        yield evolve(each, because=each.because | nobody | more)
+
+
+def _responses(world: World, operation: CardRespond, claims: Claims) -> Iterator[Branch]:
     start = Unfolding(world)
     for response in readings(operation.response):
         if response is None:
@@ -113,12 +121,13 @@ def _not_active(start: Unfolding, interaction: Interaction, response: Response, 
         yield branch(start, Replayed(result=result), *ids)
         if Capability.REPLAY in claims:
             return
-    ids = {"L2"} | _because_stale(start.world, interaction, response)
+    late = {"I19.5"} if status is InteractionStatus.EXPIRED else set()
+    ids = {"L2", "A2"} | late | _because_stale(start.world, interaction, response)
     yield branch(
         start, Rejected(code=RefusalCode.NOT_ANSWERABLE, current_card=_current(start.world, interaction)), *ids
     )
     if status is InteractionStatus.EXPIRED:
-        yield refuse(start, RefusalCode.EXPIRED, "L2")
+        yield refuse(start, RefusalCode.EXPIRED, *ids)
     same = _SAME_AGAIN.get(status)
     if same is not None and result is not None and response.option_id == interaction.resolved_option:
         yield branch(start, same(result=result), "L2")
@@ -226,4 +235,4 @@ def _decline(
     result = evolve(_result(unfolding, interaction, option, text), command=command.id, effects=unfolding.effects())
     cause = Cause(option=option.id, command=command.id)
     unfolding = unfolding.move(interaction.id, InteractionEvent.DECLINE, cause, option=option.id, result=result)
-    return branch(swept(unfolding, interaction.key, claims), Declined(result=result), "A1", "A3", "I13.3")
+    return branch(swept(unfolding, interaction.key, claims), Declined(result=result), "A1", "A3", "I13.3", "I13.9")

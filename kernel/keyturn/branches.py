@@ -52,5 +52,5 @@ def branch(unfolding: Unfolding, outcome: Outcome, *because: str) -> Branch:
 
 
 def refuse(unfolding: Unfolding, code: res.RefusalCode, *because: str) -> Branch:
-    """Return the branch that refuses."""
-    return branch(unfolding, res.Rejected(code=code), *because)
+    """Return the branch that refuses; A2 demands that its code names a check that really fails."""
+    return branch(unfolding, res.Rejected(code=code), "A2", *because)

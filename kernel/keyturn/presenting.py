@@ -75,5 +75,5 @@ def _write(start: Unfolding, operation: CardPresent, superseded: Interaction | N
     )
     invalidated = () if superseded is None else (superseded.id,)
     outcome = Presented(card=view(interaction), invalidated=invalidated)
-    because = "I5.3" if superseded is not None else "I5.9" if operation.blocking else "I5.7"
-    return branch(unfolding.write(interaction), outcome, because)
+    because = {"I5.3"} if superseded is not None else {"I5.9", "I5.6"} if operation.blocking else {"I5.7"}
+    return branch(unfolding.write(interaction), outcome, *because)

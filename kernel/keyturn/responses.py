@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import ClassVar, TypeAlias
+from unicodedata import normalize
 
 from attrs import evolve, field, frozen
 
@@ -180,7 +181,18 @@ def readings(sent: object) -> tuple[Response | None, ...]:
     out_of_range = number is not None and not 1 <= number <= LARGEST_INTEGER
     if card == "" or option == "" or isinstance(revision, float) or out_of_range:
         return (None, read)
-    return (read,) if sent.keys() <= _RESPONSE_FIELDS and not _is_too_large(sent) else (read, None)
+    return (read,) if not has_more(sent) and not _is_too_large(sent) else (read, None)
+
+
+def has_more(sent: object) -> bool:
+    """Whether a client sent more than the fields of a response (I7.3)."""
+    return isinstance(sent, Mapping) and not sent.keys() <= _RESPONSE_FIELDS
+
+
+def _alike(stored: str, sent: str) -> bool:
+    """Whether two different ids could be taken for the same by a comparison that is not exact (I7.7)."""
+    one, other = (normalize("NFKC", each).casefold().strip() for each in (stored, sent))
+    return one == other or (bool(other) and one.startswith(other))
 
 
 def texts(option: InteractionOption, response: Response) -> tuple[str | None, ...]:
@@ -223,11 +235,13 @@ def failing_checks(
         failing.append(Refusal(RefusalCode.EXPIRED, frozenset({"I19.5"})))
     option = interaction.payload.option(response.option_id)
     if option is None:
-        failing.append(Refusal(RefusalCode.UNKNOWN_OPTION, frozenset({"I7.2"})))
+        near = any(_alike(each.id, response.option_id) for each in interaction.payload.options)
+        failing.append(Refusal(RefusalCode.UNKNOWN_OPTION, frozenset({"I7.2", "I7.7"} if near else {"I7.2"})))
     bound = interaction.case_revision
     if revisions and bound is not None and (response.expected_case_revision != bound or current != bound):
         ids = {"I13.1"} if response.expected_case_revision != bound else set()
-        ids |= {"I13.3", "I13.6"} if current != bound else set()
+        ids |= {"I13.3"} if current != bound else set()
+        ids |= {"I13.6"} if current != bound and interaction.status is InteractionStatus.ACTIVE else set()
         ids |= {"I13.2"} if response.expected_case_revision == current != bound else set()
         failing.append(Refusal(RefusalCode.STALE_REVISION, frozenset(ids)))
     refused = None if option is None else refusal_of_text(option, response.freeform_input)
@@ -243,14 +257,3 @@ def with_text(response: Response, text: str | None) -> Response:
 
 NEVER_ON_RESOLVED = frozenset({RefusalCode.EXPIRED, RefusalCode.STALE_REVISION})
 """Codes that a second answer to a Resolved card never gets: its own commit moved the revision (I14.2)."""
-
-ENDED = frozenset(
-    {
-        InteractionStatus.DECLINED,
-        InteractionStatus.DISMISSED,
-        InteractionStatus.INVALIDATED,
-        InteractionStatus.EXPIRED,
-        InteractionStatus.FAILED,
-    }
-)
-"""The terminal statuses that refuse an answer as `not_answerable`."""

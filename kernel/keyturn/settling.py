@@ -38,13 +38,12 @@ def commit(start: Unfolding, command: Command, settlement: Settlement, claims: C
     """Let the command take effect: new revision, effects, Resolved, and every other bound card invalidated (I13.9)."""
     interaction = next(each for each in start.world.interactions if each.id == command.card)
     option = option_of(interaction, command.option)
-    already = start.effects()
     unfolding = start.advance(interaction.key).run(command, interaction, option, effect_count(option))
     result = Result(
         card=interaction.id,
         option=command.option,
         command=command.id,
-        effects=unfolding.effects()[len(already) :],
+        effects=unfolding.effects(),
         case_revision=unfolding.world.revision(interaction.key),
         freeform=command.freeform,
     )
@@ -53,7 +52,7 @@ def commit(start: Unfolding, command: Command, settlement: Settlement, claims: C
     reply = Resolved(result=result)
     unfolding = swept(unfolding, interaction.key, claims)
     unfolding = unfolding.replace_command(evolve(command, settlement=settlement, reply=reply))
-    return branch(unfolding, reply, "L3", "I13.3", "A3")
+    return branch(unfolding, reply, "A3", "I13.3", "I13.9")
 
 
 def fall_through(
@@ -65,17 +64,16 @@ def fall_through(
     if settlement.on_failure == "record":
         failed = Failed(code=code)
         unfolding = start.move(command.card, InteractionEvent.FAIL, cause)
-        yield branch(
-            unfolding.replace_command(evolve(command, settlement=settlement, reply=failed)), failed, "L3", "A3"
-        )
+        yield branch(unfolding.replace_command(evolve(command, settlement=settlement, reply=failed)), failed, "A3")
         return
     restored = Restored(code=code)
     unfolding = start.move(command.card, InteractionEvent.RESTORE, cause)
     unfolding = unfolding.replace_command(evolve(command, settlement=settlement, reply=restored))
     current = swept(unfolding, key, claims)
-    yield branch(current, restored, "L3", "L6", "A3", "I13.6")
-    if current != unfolding:
-        yield branch(unfolding, restored, "L3", "L6", "A3", "I13.6")
+    stale = () if current == unfolding else ("I13.6",)
+    yield branch(current, restored, "A3", *stale)
+    if stale:
+        yield branch(unfolding, restored, "A3", *stale)
 
 
 def settlements(start: Unfolding, command: Command, settlement: Settlement, claims: Claims) -> Iterator[Branch]:
@@ -87,8 +85,8 @@ def settlements(start: Unfolding, command: Command, settlement: Settlement, clai
         return
     if not moved or interaction.case_revision is None:
         yield commit(start, command, settlement, claims)
-    if moved:
-        yield from fall_through(start, command, settlement, FailureCode.REVISION_CONFLICT, claims)
+    for each in fall_through(start, command, settlement, FailureCode.REVISION_CONFLICT, claims) if moved else ():
+        yield evolve(each, because=each.because | {"I13.5"})
 
 
 def settle(world: World, operation: CommandSettle, claims: Claims) -> Iterator[Branch]:
@@ -97,7 +95,7 @@ def settle(world: World, operation: CommandSettle, claims: Claims) -> Iterator[B
     command = world.command(operation.command)
     settlement = Settlement(result=operation.result, on_failure=operation.on_failure)
     if command is None:
-        yield refuse(start, RefusalCode.NOT_FOUND, "A2")
+        yield refuse(start, RefusalCode.NOT_FOUND)
     elif command.settlement is None:
         yield from settlements(start, command, settlement, claims)
     elif command.settlement == settlement and command.reply is not None:

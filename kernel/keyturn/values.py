@@ -97,10 +97,17 @@ def rfc3339(moment: Instant) -> str:
     return (_EPOCH + timedelta(milliseconds=moment)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def _plain(value: object) -> object:
+    """Turn what a caller in process may pass for an object or a list into one."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise ValueError(f"{type(value).__name__} is no JSON")
+
+
 def is_sendable(value: object) -> bool:
     """Whether a client may send a JSON value: no U+0000 and no lone surrogate in any string or name, nothing endless."""
     try:
-        written = json.dumps(value, ensure_ascii=False)
+        written = json.dumps(value, ensure_ascii=False, default=_plain)
         written.encode()
     except (ValueError, RecursionError):
         return False

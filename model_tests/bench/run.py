@@ -367,8 +367,9 @@ def _when(kills: Sequence[Kill]) -> Iterator[str]:
 def facts() -> str:
     """Say what machine this is, and how the tables are made."""
     return (
-        f"Measured with `{COMMAND}` on {os.cpu_count()} cores ({os.getloadavg()[0]:.1f} busy before), "
-        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}. Each cost is the median of {REPETITIONS} repetitions that take turns."
+        f"Measured with `{COMMAND}` on {os.cpu_count()} cores ({os.getloadavg()[0]:.1f} busy before), {platform.system()} "
+        f"{platform.machine()}, Python {platform.python_version()}. Each cost is the median of {REPETITIONS} repetitions that "
+        "take turns."
     )
 
 

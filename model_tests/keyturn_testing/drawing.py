@@ -12,12 +12,13 @@ from attrs import evolve
 from keyturn.answerability import problems_of
 from keyturn.capabilities import Capability, Claims
 from keyturn.cards import FreeformKind, InteractionKind, InteractionOption, InteractionPayload
+from keyturn.responses import Restored
 from keyturn.status import InteractionStatus
-from keyturn.table import TERMINAL
+from keyturn.table import OPEN, TERMINAL
 from keyturn.values import CaseKey
 from keyturn.wire import read
 from keyturn_testing.payloads import LONGEST_TEXT, payload
-from keyturn_testing.situation import KnownCard, Situation
+from keyturn_testing.situation import KnownCard, KnownCommand, Situation
 from keyturn_testing.traces import Call
 
 T = TypeVar("T")
@@ -104,7 +105,8 @@ def _expected(card: KnownCard) -> Mapping[str, object]:
     return current if card.believed.case_revision is None else card.bound
 
 
-def _response(card: KnownCard, option: str, **changes: object) -> Call:
+def response_to(card: KnownCard, option: str, **changes: object) -> Call:
+    """Return the response that chooses an option of a card, as its owner, with these changes."""
     asked = card.offered.asked
     owner = {name: changes.pop(name, getattr(asked, name)) for name in ("account", "conversation")}
     response = {
@@ -127,40 +129,42 @@ def _text_for(option: InteractionOption, pick: Pick) -> dict[str, object]:
 
 def _rightly(card: KnownCard, pick: Pick) -> Call:
     option = pick(card.believed.payload.options)
-    return _response(card, option.id, **_text_for(option, pick))
+    return response_to(card, option.id, **_text_for(option, pick))
 
 
-def _fresh(situation: Situation) -> list[KnownCard]:
+def fresh_cards(situation: Situation) -> list[KnownCard]:
+    """The cards that can be answered."""
     return [each for each in situation.cards if situation.fresh(each)]
 
 
 def answer(situation: Situation, pick: Pick) -> Call:
     """Answer a fresh card rightly."""
-    return _rightly(pick(_fresh(situation)), pick)
+    return _rightly(pick(fresh_cards(situation)), pick)
 
 
 def answer_first(situation: Situation, pick: Pick) -> Call:
-    """Choose the first option of a fresh card."""
-    card = pick(_fresh(situation))
-    return _response(card, card.believed.payload.options[0].id)
+    """Choose one of the first two options of a fresh card: where it can authorise, they do."""
+    card = pick(fresh_cards(situation))
+    option = pick(card.believed.payload.options[:2])
+    return response_to(card, option.id, **_text_for(option, pick))
 
 
 def answer_unknown_option(situation: Situation, pick: Pick) -> Call:
     """Choose an option that the card does not store: of another card, or one that looks alike."""
-    card = pick(_fresh(situation) or situation.cards)
+    card = pick(fresh_cards(situation) or situation.cards)
     mine = {each.id for each in card.believed.payload.options}
     others = [each.id for known in situation.cards for each in known.believed.payload.options if each.id not in mine]
     first = card.believed.payload.options[0].id
     near = [first.upper(), f"{first} ", first[:-1], f"{first}_", "0"]
-    return _response(card, pick([*dict.fromkeys(others), *near]))
+    return response_to(card, pick([*dict.fromkeys(others), *near]))
 
 
 def answer_wrong_revision(situation: Situation, pick: Pick) -> Call:
     """Answer a fresh card with a revision that it is not bound to."""
-    card = pick([each for each in _fresh(situation) if each.believed.case_revision is not None])
+    card = pick([each for each in fresh_cards(situation) if each.believed.case_revision is not None])
     key = card.believed.key
     revision = {"$revision": [key.account, key.workflow, key.case], "plus": pick((1, 7))}
-    return _response(card, card.believed.payload.options[0].id, expected_case_revision=revision)
+    return response_to(card, card.believed.payload.options[0].id, expected_case_revision=revision)
 
 
 def stale(situation: Situation) -> list[KnownCard]:
@@ -178,7 +182,7 @@ def answer_stale(situation: Situation, pick: Pick) -> Call:
     key = card.believed.key
     option = card.believed.payload.options[0].id
     current = {"$revision": [key.account, key.workflow, key.case]}
-    return _response(card, option, expected_case_revision=pick((current, current, card.bound)))
+    return response_to(card, option, expected_case_revision=pick((current, current, card.bound)))
 
 
 def answer_again(situation: Situation, pick: Pick) -> Call:
@@ -187,7 +191,7 @@ def answer_again(situation: Situation, pick: Pick) -> Call:
     chosen = card.believed.payload.option(card.believed.resolved_option or "")
     every = card.believed.payload.options
     option = pick(every if chosen is None else (chosen, chosen, *every))
-    return _response(card, option.id, **_text_for(option, pick))
+    return response_to(card, option.id, **_text_for(option, pick))
 
 
 def answer_ended(situation: Situation, pick: Pick) -> Call:
@@ -207,16 +211,16 @@ def _strangers(card: KnownCard, pick: Pick) -> dict[str, object]:
 
 def answer_foreign(situation: Situation, pick: Pick) -> Call:
     """Answer a card from another account or conversation."""
-    card = pick(_fresh(situation) or situation.cards)
+    card = pick(fresh_cards(situation) or situation.cards)
     option = card.believed.payload.options[0].id
-    return _response(card, option, **_strangers(card, pick))
+    return response_to(card, option, **_strangers(card, pick))
 
 
 def answer_unknown_card(situation: Situation, pick: Pick) -> Call:
     """Answer a card that never existed."""
     card = pick(situation.cards)
     unknown = {"$unlike": f"{card.offered.label}/card/id"}
-    return _response(card, card.believed.payload.options[0].id, interaction_id=unknown)
+    return response_to(card, card.believed.payload.options[0].id, interaction_id=unknown)
 
 
 def answer_malformed(situation: Situation, pick: Pick) -> Call:
@@ -231,17 +235,17 @@ def answer_malformed(situation: Situation, pick: Pick) -> Call:
         {"expected_case_revision": "1"},
         {"freeform_input": ["text"]},
     )
-    call = _response(card, card.believed.payload.options[0].id, **pick(spoiled))
+    call = response_to(card, card.believed.payload.options[0].id, **pick(spoiled))
     instead = pick((*[call.params["response"]] * len(spoiled), None, "yes", [], 7, {}))
     return evolve(call, params={**call.params, "response": instead})
 
 
 def answer_with_wrong_text(situation: Situation, pick: Pick) -> Call:
     """Answer with a text against the option's policy, or at its edge."""
-    card = pick(_fresh(situation))
+    card = pick(fresh_cards(situation))
     option = pick(card.believed.payload.options)
     texts = ("no text belongs here", "x" * (LONGEST_TEXT + 1), "", " \u2003")
-    return _response(card, option.id, freeform_input=pick(texts))
+    return response_to(card, option.id, freeform_input=pick(texts))
 
 
 # Everything else.
@@ -268,6 +272,48 @@ def settle_again(situation: Situation, pick: Pick) -> Call:
     return Call(operation="command.settle", params={"command": command.id, **pick((same, same, other))})
 
 
+def late_commands(situation: Situation) -> list[KnownCommand]:
+    """The commands that ended by giving their card back, while the card is still open."""
+    return [
+        each
+        for each in situation.commands
+        if isinstance(each.believed.reply, Restored)
+        and (card := situation.world.interaction(each.believed.card)) is not None
+        and card.status in OPEN
+    ]
+
+
+def settle_late(situation: Situation, pick: Pick) -> Call:
+    """Say that an attempt that was given back has committed after all."""
+    command = pick(late_commands(situation))
+    params = {"command": command.id, "result": "committed", "on_failure": "record"}
+    return Call(operation="command.settle", params=params)
+
+
+def occupied_cases(situation: Situation) -> list[CaseKey]:
+    """The open cases whose blocking slot is taken."""
+    return [each for each in situation.cases if situation.world.occupant(each) is not None]
+
+
+def present_beside(situation: Situation, pick: Pick) -> Call:
+    """Present another card on a case whose slot is taken: blocking, with each policy, or not blocking."""
+    return present_card(evolve(situation, cases=tuple(occupied_cases(situation))), pick)
+
+
+def replaced_cards(situation: Situation) -> list[KnownCard]:
+    """The blocking cards that gave way to another one."""
+    return [
+        each
+        for each in situation.with_status(InteractionStatus.INVALIDATED)
+        if each.believed.blocking and each.believed.case_revision in (None, situation.world.revision(each.believed.key))
+    ]
+
+
+def answer_replaced(situation: Situation, pick: Pick) -> Call:
+    """Answer a card that gave way to another one."""
+    return _rightly(pick(replaced_cards(situation)), pick)
+
+
 def set_next_end(situation: Situation, pick: Pick) -> Call:
     """Say how the next command ends."""
     return Call(
@@ -278,12 +324,7 @@ def set_next_end(situation: Situation, pick: Pick) -> Call:
 
 def advance(situation: Situation, pick: Pick) -> Call:
     """Let time pass: to a deadline, just before it, or just after it."""
-    left = [
-        (each.believed.expires_at - situation.world.now) / 1000
-        for each in situation.with_status(InteractionStatus.ACTIVE)
-        if each.believed.expires_at is not None and each.believed.expires_at > situation.world.now
-    ]
-    exactly = [seconds for due in left for seconds in (due, due - 0.001, due + 0.001) if seconds > 0]
+    exactly = [seconds for due in _times_left(situation) for seconds in (due, due - 0.001, due + 0.001) if seconds > 0]
     return Call(operation="clock.advance", params={"seconds": pick([*exactly, 1])})
 
 
@@ -302,13 +343,40 @@ def get_card(situation: Situation, pick: Pick) -> Call:
 
 
 def list_cards(situation: Situation, pick: Pick) -> Call:
-    """List the open cards of a conversation."""
-    return Call(operation="card.list", params={"account": pick(ACCOUNTS), "conversation": pick(CONVERSATIONS)})
+    """List the open cards of a conversation: mostly one that has any."""
+    owners = [(each.offered.asked.account, each.offered.asked.conversation) for each in situation.cards]
+    account, conversation = pick([*owners, (pick(ACCOUNTS), pick(CONVERSATIONS))])
+    return Call(operation="card.list", params={"account": account, "conversation": conversation})
 
 
 def without_params(method: str) -> Drawn:
     """Return the draw of an operation without params."""
     return lambda situation, pick: Call(operation=method)
+
+
+def _times_left(situation: Situation) -> list[float]:
+    """The seconds to each deadline that is still to come."""
+    return [
+        (each.believed.expires_at - situation.world.now) / 1000
+        for each in situation.with_status(InteractionStatus.ACTIVE)
+        if each.believed.expires_at is not None and each.believed.expires_at > situation.world.now
+    ]
+
+
+def has_deadline(situation: Situation) -> bool:
+    """Whether any deadline is still to come."""
+    return bool(_times_left(situation))
+
+
+def advance_to_deadline(situation: Situation, pick: Pick) -> Call:
+    """Let time pass to the very instant of a deadline."""
+    return Call(operation="clock.advance", params={"seconds": pick(_times_left(situation))})
+
+
+def has_card_due_now(situation: Situation) -> bool:
+    """Whether the deadline of any Active card is exactly now."""
+    waiting = situation.with_status(InteractionStatus.ACTIVE)
+    return any(each.believed.expires_at == situation.world.now for each in waiting)
 
 
 def has_cards(situation: Situation) -> bool:

@@ -12,6 +12,7 @@ from keyturn.capabilities import Capability
 from keyturn.status import InteractionStatus
 from keyturn.table import TERMINAL
 from keyturn_testing import drawing
+from keyturn_testing import drawing_edges as edges
 from keyturn_testing.drawing import Drawn
 from keyturn_testing.situation import Situation
 
@@ -45,7 +46,7 @@ INTENTS: tuple[Intent, ...] = (
         draw=drawing.answer,
     ),
     Intent(
-        name="choose the first option",
+        name="choose one of the first options",
         weight=4,
         aims=frozenset({"A1", "L3"}),
         possible=drawing.has_fresh,
@@ -54,14 +55,14 @@ INTENTS: tuple[Intent, ...] = (
     Intent(
         name="answer again",
         weight=5,
-        aims=frozenset({"I14.1", "I14.2"}),
+        aims=frozenset({"I14.1", "I14.2", "I14.3", "I14.4"}),
         possible=drawing.has_status(InteractionStatus.RESOLVED, InteractionStatus.RESOLVING),
         draw=drawing.answer_again,
     ),
     Intent(
         name="choose an option of another card",
         weight=2,
-        aims=frozenset({"I7.2"}),
+        aims=frozenset({"I7.2", "I7.7"}),
         possible=drawing.has_cards,
         draw=drawing.answer_unknown_option,
     ),
@@ -106,10 +107,41 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer with a text that does not belong",
-        weight=1,
+        weight=3,
         needs=frozenset({Capability.FREEFORM}),
+        aims=frozenset({"I7.4"}),
         possible=drawing.has_fresh,
         draw=drawing.answer_with_wrong_text,
+    ),
+    Intent(
+        name="answer and send more than a response",
+        weight=2,
+        aims=frozenset({"I7.3"}),
+        possible=drawing.has_fresh,
+        draw=edges.answer_with_more,
+    ),
+    Intent(
+        name="answer as nobody",
+        weight=1,
+        needs=frozenset({Capability.OWNERS}),
+        aims=frozenset({"I19.7"}),
+        possible=drawing.has_fresh,
+        draw=edges.answer_as_nobody,
+    ),
+    Intent(
+        name="answer an overdue card",
+        weight=5,
+        needs=frozenset({Capability.CLOCK}),
+        aims=frozenset({"I19.5"}),
+        possible=lambda situation: bool(edges.overdue_cards(situation)),
+        draw=edges.answer_overdue,
+    ),
+    Intent(
+        name="present what nobody could answer",
+        weight=1,
+        aims=frozenset({"A4"}),
+        possible=drawing.presentable,
+        draw=edges.present_unanswerable,
     ),
     Intent(
         name="settle a command",
@@ -128,6 +160,38 @@ INTENTS: tuple[Intent, ...] = (
         draw=drawing.settle_again,
     ),
     Intent(
+        name="settle an attempt that was given back",
+        weight=3,
+        needs=frozenset({Capability.DEFERRED}),
+        aims=frozenset({"L10"}),
+        possible=lambda situation: bool(drawing.late_commands(situation)),
+        draw=drawing.settle_late,
+    ),
+    Intent(
+        name="present beside an open question",
+        weight=3,
+        needs=frozenset({Capability.BLOCKING}),
+        aims=frozenset({"I5.1", "I5.2", "I5.3", "I5.4", "I5.5", "I5.7"}),
+        possible=lambda situation: bool(drawing.occupied_cases(situation)),
+        draw=drawing.present_beside,
+    ),
+    Intent(
+        name="answer a replaced card",
+        weight=3,
+        needs=frozenset({Capability.REPLACE}),
+        aims=frozenset({"I5.5"}),
+        possible=lambda situation: bool(drawing.replaced_cards(situation)),
+        draw=drawing.answer_replaced,
+    ),
+    Intent(
+        name="edit a record with a command in flight",
+        weight=4,
+        needs=frozenset({Capability.REVISIONS, Capability.DEFERRED}),
+        aims=frozenset({"I13.5", "I13.6"}),
+        possible=lambda situation: bool(edges.cases_in_flight(situation)),
+        draw=edges.edit_in_flight,
+    ),
+    Intent(
         name="edit the record",
         weight=2,
         needs=frozenset({Capability.REVISIONS}),
@@ -135,12 +199,34 @@ INTENTS: tuple[Intent, ...] = (
         possible=lambda situation: bool(situation.cases),
         draw=drawing.edit_case,
     ),
-    Intent(name="let time pass", weight=1, needs=frozenset({Capability.CLOCK}), draw=drawing.advance),
+    Intent(
+        name="let time pass",
+        weight=1,
+        aims=frozenset({"L7"}),
+        needs=frozenset({Capability.CLOCK}),
+        draw=drawing.advance,
+    ),
     Intent(
         name="sweep",
         weight=1,
         needs=frozenset({Capability.CLOCK}),
-        aims=frozenset({"L2"}),
+        aims=frozenset({"L2", "L7"}),
+        draw=drawing.without_params("card.expire_due"),
+    ),
+    Intent(
+        name="let time pass to a deadline",
+        weight=3,
+        needs=frozenset({Capability.CLOCK}),
+        aims=frozenset({"L7"}),
+        possible=drawing.has_deadline,
+        draw=drawing.advance_to_deadline,
+    ),
+    Intent(
+        name="sweep at the very instant of a deadline",
+        weight=20,
+        needs=frozenset({Capability.CLOCK}),
+        aims=frozenset({"L7"}),
+        possible=drawing.has_card_due_now,
         draw=drawing.without_params("card.expire_due"),
     ),
     Intent(
@@ -152,7 +238,9 @@ INTENTS: tuple[Intent, ...] = (
         draw=drawing.without_params("restart"),
     ),
     Intent(name="read a card", weight=1, aims=frozenset({"I19.1"}), possible=drawing.has_cards, draw=drawing.get_card),
-    Intent(name="list cards", weight=1, needs=frozenset({Capability.LIST}), draw=drawing.list_cards),
+    Intent(
+        name="list cards", weight=1, aims=frozenset({"L8"}), needs=frozenset({Capability.LIST}), draw=drawing.list_cards
+    ),
 )
 """Every intent; how the next command ends is one more for systems that run commands at once."""
 

@@ -155,7 +155,7 @@ _AREAS: Mapping[str, Area] = {
 
 
 def _area(mismatch: Mismatch) -> Area:
-    area = _AREAS[mismatch.path[0]]
+    area = Area.CODE if mismatch.path == ("reply", "code") else _AREAS[mismatch.path[0]]
     return Area.STATUS if area is Area.CARD and mismatch.path[-1] == "status" else area
 
 

@@ -1,7 +1,7 @@
 """The files of the repository that are written and never edited, in one table.
 
 `python -m keyturn_testing.pages` writes them all. With `--check` it writes nothing, names each stale file with the command
-that renews it, and ends with 1. It works in a checkout: the one that this module stands in, or else the current folder; where
+that renews it, and ends with 1. It works in a checkout: the current folder, or else the one that this module stands in; where
 neither is one it says so and ends with 2.
 """
 
@@ -44,8 +44,8 @@ _MARKS = ("kernel/keyturn", SCENARIOS, "docs/conf.py")
 
 
 def repository_root(module: Path, current: Path) -> Path | None:
-    """Return the checkout that a module's file stands in, or else the current folder if it is one, or else nothing."""
-    candidates = (*module.resolve().parents[2:3], current)
+    """Return the current folder if it is a checkout, or else the checkout that a module's file stands in, or else nothing."""
+    candidates = (current, *module.resolve().parents[2:3])
     return next((each for each in candidates if all((each / mark).exists() for mark in _MARKS)), None)
 
 

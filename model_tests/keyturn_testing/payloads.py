@@ -80,7 +80,7 @@ def payload(
         options = (*authorising(number, text=text), *closing(text=text))
     if offered is not None:
         options = [each for each in options if _kind_of(each) in offered]
-    written: dict[str, Json] = {"title": f"Question {number}?", "options": list(options)}
+    written: dict[str, Json] = {"title": f"Question {number % 3}?", "options": list(options)}
     if kind is InteractionKind.BOOLEAN:
         written["options"] = [each for each in options if each["id"] in ("accept", "decline")]
     if kind is InteractionKind.FREEFORM:

@@ -3,12 +3,13 @@
 A refusal is not an event: apart from a card that the text itself lets end, everything reads as it did before.
 """
 
+from keyturn import operations as ops
 from keyturn.capabilities import Capability
-from keyturn.responses import Rejected
+from keyturn.responses import Rejected, Resolved
 from keyturn.status import InteractionStatus
 from keyturn_specs.observations import Moment, Observation
-from keyturn_specs.reading import addressed
-from keyturn_specs.requirement import ByBranch, ByInvariant, Family, Requirement
+from keyturn_specs.reading import addressed, effects_of
+from keyturn_specs.requirement import ByBranch, ByInvariant, Family, Requirement, demanded
 
 _MAY_END = (InteractionStatus.EXPIRED, InteractionStatus.INVALIDATED)
 
@@ -48,6 +49,46 @@ def _refused_and_changed(seen: Observation) -> str | None:
     return None
 
 
+def _answers_or_refuses(moment: Moment) -> bool:
+    outcome = moment.branch.outcome
+    return moment.operation.changes and isinstance(outcome, Rejected | Resolved) and addressed(moment) is not None
+
+
+def _said_otherwise_than_it_did(seen: Observation) -> str | None:
+    new = next(seen.new_effects(), None)
+    if isinstance(seen.outcome, Rejected) and new is not None:
+        return f"the answer is a refusal, and the effect {new.id} stands behind it"
+    if isinstance(seen.outcome, Resolved) and seen.outcome.result.command is not None:
+        card = seen.outcome.result.card
+        if not effects_of(seen.after, card):
+            return f"the answer says that the command of {card} is done, and no effect stands behind it"
+    return None
+
+
+_AUTOMATIC = (ops.CaseOpen, ops.CaseEdit, ops.ClockAdvance, ops.CardExpireDue, ops.Restart)
+_DECIDED = (
+    InteractionStatus.RESOLVING,
+    InteractionStatus.RESOLVED,
+    InteractionStatus.DECLINED,
+    InteractionStatus.DISMISSED,
+)
+
+
+def _nobody_answers(moment: Moment) -> bool:
+    waiting = any(each.status is InteractionStatus.ACTIVE for each in moment.state.world.interactions)
+    return isinstance(moment.operation, _AUTOMATIC) and waiting
+
+
+def _acted_on_its_own(seen: Observation) -> str | None:
+    if not isinstance(seen.operation, _AUTOMATIC):
+        return None
+    for card, before in seen.before.cards.items():
+        after = seen.after.status(card)
+        if before is not None and before.status is InteractionStatus.ACTIVE and after in _DECIDED:
+            return f"nobody answered the card {card} in this step, and it went to {after}"
+    return None
+
+
 CLOSED: tuple[Requirement, ...] = (
     Requirement(
         id="I19.1",
@@ -61,6 +102,36 @@ CLOSED: tuple[Requirement, ...] = (
         judged_by=ByBranch(),
     ),
     Requirement(
+        id="I19.5",
+        family=Family.CLOSED,
+        says="An overdue card is refused (expired) even if no sweep has run.",
+        why="A deadline that only a sweep enforces is as late as the sweep.",
+        source="persistent interactions, Error outcomes: an expired card",
+        needs=frozenset({Capability.CLOCK}),
+        applies=demanded("I19.5"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I19.6",
+        family=Family.CLOSED,
+        says="A malformed response (missing, null, wrong type, boolean for integer, empty id, fractional number) is refused, "
+        "nothing runs and the system goes on.",
+        why="What cannot be read must not be guessed.",
+        source="persistent interactions, What the client may send: the InteractionResponse structure",
+        applies=demanded("I19.6"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I19.7",
+        family=Family.CLOSED,
+        says="An empty account, conversation or owner is refused or is an owner like any other; it never means anyone.",
+        why="Metadata that is missing has let strangers in before.",
+        source="persistent interactions, What the client may send: verifies ownership by account and conversation",
+        needs=frozenset({Capability.OWNERS}),
+        applies=demanded("I19.7"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
         id="I19.8",
         family=Family.CLOSED,
         says="A refusal leaves the system as it was, save for the transitions that the text names (expire, invalidate): "
@@ -69,5 +140,23 @@ CLOSED: tuple[Requirement, ...] = (
         source="persistent interactions, What the client may send: any check that cannot be performed fails closed",
         applies=_refuses,
         judged_by=ByInvariant(_refused_and_changed),
+    ),
+    Requirement(
+        id="I19.9",
+        family=Family.CLOSED,
+        says="A refusal has no effect behind it; a success of an authorising option has one.",
+        why="An error with a payment behind it is paid again by whoever believes the error.",
+        source="persistent interactions, Status machine: never renders a receipt for a command that did not happen",
+        applies=_answers_or_refuses,
+        judged_by=ByInvariant(_said_otherwise_than_it_did),
+    ),
+    Requirement(
+        id="I19.10",
+        family=Family.CLOSED,
+        says="A refused answer is forgotten: no later operation makes it act.",
+        why="An answer that was refused when it was given must not be found in a queue afterwards.",
+        source="persistent interactions, What the client may send: any check that cannot be performed fails closed",
+        applies=_nobody_answers,
+        judged_by=ByInvariant(_acted_on_its_own),
     ),
 )

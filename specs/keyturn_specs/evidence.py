@@ -6,6 +6,7 @@ It is judged against what the cards read: replaying the entries gives the status
 from keyturn.capabilities import Capability
 from keyturn.cards import ActionClass
 from keyturn.operations import LedgerEntry
+from keyturn.responses import Declined, Replayed, Resolved
 from keyturn.status import UNWRITTEN, InteractionEvent
 from keyturn.table import STATUS_TABLE
 from keyturn_specs.observations import Moment, Observation
@@ -63,6 +64,26 @@ def _ledger_and_cards_disagree(seen: Observation) -> str | None:
     return None
 
 
+def _tells_of_effects(moment: Moment) -> bool:
+    outcome = moment.branch.outcome
+    return isinstance(outcome, Resolved | Replayed | Declined) and bool(outcome.result.effects)
+
+
+def _cites_what_is_not_there(seen: Observation) -> str | None:
+    if not isinstance(seen.outcome, Resolved | Replayed | Declined):
+        return None
+    result = seen.outcome.result
+    there = {each.id for effects in seen.after.effects.values() for each in effects}
+    missing = next((each for each in result.effects if each not in there), None)
+    if missing is not None:
+        return f"the result of {result.card} cites the effect {missing}, and it cannot be read"
+    option = chosen_option(seen, result.card, result.option)
+    authorises = option is not None and option.action.action_class is ActionClass.AUTHORISES
+    return (
+        f"the result of {result.card} is a success that cites no effect" if authorises and not result.effects else None
+    )
+
+
 EVIDENCE: tuple[Requirement, ...] = (
     Requirement(
         id="E1",
@@ -74,5 +95,14 @@ EVIDENCE: tuple[Requirement, ...] = (
         needs=frozenset({Capability.LEDGER}),
         applies=_moves_a_card,
         judged_by=ByInvariant(_ledger_and_cards_disagree),
+    ),
+    Requirement(
+        id="E2",
+        family=Family.EVIDENCE,
+        says="A success result of an authorising option cites committed effects, and they exist.",
+        why="A receipt that cites nothing, or something else, proves nothing.",
+        source="persistent interactions, Text and click: the receipt is generated from the committed events",
+        applies=_tells_of_effects,
+        judged_by=ByInvariant(_cites_what_is_not_there),
     ),
 )

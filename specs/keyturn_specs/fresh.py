@@ -19,20 +19,22 @@ def _meets_a_moved_case(moment: Moment) -> bool:
     return "I13.3" in moment.branch.because and (swept or isinstance(moment.operation, ops.CardRespond))
 
 
-def _edits_around_an_independent_card(moment: Moment) -> bool:
-    if not isinstance(moment.operation, ops.CaseEdit):
-        return False
-    mine = (each for each in moment.state.world.interactions if each.key == moment.operation.key)
-    return any(each.case_revision is None and each.status is InteractionStatus.ACTIVE for each in mine)
+def _moves_a_case_around_an_independent_card(moment: Moment) -> bool:
+    before, after = moment.state.world, moment.branch.world
+    moved = {each.key for each in after.cases if before.case(each.key) not in (None, each)}
+    return any(
+        each.key in moved and each.case_revision is None and each.status is InteractionStatus.ACTIVE
+        for each in after.interactions
+    )
 
 
 def _swept_an_independent_card(seen: Observation) -> str | None:
-    if not isinstance(seen.operation, ops.CaseEdit):
+    if not isinstance(seen.operation, ops.CaseEdit | ops.CommandSettle | ops.CardRespond):
         return None
     for card, before in seen.before.cards.items():
         survives = before is not None and before.revision_independent and before.status is InteractionStatus.ACTIVE
         if survives and seen.after.status(card) == InteractionStatus.INVALIDATED:
-            return f"the card {card} declares revision independence, and an edit of the record invalidated it"
+            return f"the card {card} declares revision independence, and a change of the record invalidated it"
     return None
 
 
@@ -66,7 +68,7 @@ FRESH: tuple[Requirement, ...] = (
         source="persistent interactions, Revision binding and invalidation: moves to Invalidated",
         needs=_NEEDS,
         applies=_meets_a_moved_case,
-        judged_by=ByBranch(frozenset({Area.REPLY, Area.STATUS, Area.REVISION})),
+        judged_by=ByBranch(frozenset({Area.REPLY, Area.STATUS})),
     ),
     Requirement(
         id="I13.4",
@@ -75,7 +77,39 @@ FRESH: tuple[Requirement, ...] = (
         why="A card whose meaning does not depend on the record, such as proving identity, must not vanish under every edit.",
         source="persistent interactions, Revision binding and invalidation: revision independence",
         needs=frozenset({Capability.REVISIONS, Capability.INDEPENDENT}),
-        applies=_edits_around_an_independent_card,
+        applies=_moves_a_case_around_an_independent_card,
         judged_by=ByInvariant(_swept_an_independent_card),
+    ),
+    Requirement(
+        id="I13.5",
+        family=Family.FRESH,
+        says="A command commits only against its expected revision, and otherwise fails (or is restored, by policy) as "
+        "revision_conflict.",
+        why="What was confirmed for one state of the record must not run on another.",
+        source="persistent interactions, Revision binding and invalidation: under optimistic concurrency",
+        needs=_NEEDS | {Capability.DEFERRED},
+        applies=demanded("I13.5"),
+        judged_by=ByBranch(frozenset({Area.REPLY, Area.STATUS, Area.EFFECTS})),
+    ),
+    Requirement(
+        id="I13.6",
+        family=Family.FRESH,
+        says="Restoring a card on a case that moved does not give an answerable card: it is Invalidated, or Active and "
+        "refused as stale until the next sweep.",
+        why="Trying again must not turn an old question into one about the present.",
+        source="persistent interactions, Revision binding and invalidation",
+        needs=_NEEDS | {Capability.DEFERRED},
+        applies=demanded("I13.6"),
+        judged_by=ByBranch(frozenset({Area.REPLY, Area.STATUS, Area.CARD})),
+    ),
+    Requirement(
+        id="I13.9",
+        family=Family.FRESH,
+        says="A commit (of a card or of a recorded decline) moves the revision.",
+        why="What has changed the record has made every other question about it old.",
+        source="persistent interactions, Revision binding and invalidation: when the case revision changes",
+        needs=_NEEDS,
+        applies=demanded("I13.9"),
+        judged_by=ByBranch(frozenset({Area.REVISION})),
     ),
 )

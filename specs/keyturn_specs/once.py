@@ -5,7 +5,7 @@ A double click, a retry and a second device all meet the same card; the first an
 
 from keyturn.capabilities import Capability
 from keyturn.cards import ActionClass
-from keyturn.operations import CardRespond, CommandSettle
+from keyturn.operations import CardRespond, CommandSettle, Effect
 from keyturn.settling import effect_count
 from keyturn.status import InteractionStatus
 from keyturn_specs.observations import Moment, Observation
@@ -35,6 +35,19 @@ def _ran_more_than_once(seen: Observation) -> str | None:
     return None
 
 
+def _runs_several(moment: Moment) -> bool:
+    return sum(isinstance(each, Effect) for each in moment.branch.happened) > 1
+
+
+def _ran_in_part(seen: Observation) -> str | None:
+    for card in dict.fromkeys(each.card for each in seen.new_effects()):
+        effects = effects_of(seen.after, card)
+        option = chosen_option(seen, card, effects[0].option)
+        if option is not None and len(effects) < effect_count(option):
+            return f"the card {card} has {len(effects)} of the {effect_count(option)} effects of its option"
+    return None
+
+
 ONCE: tuple[Requirement, ...] = (
     Requirement(
         id="I14.1",
@@ -56,5 +69,35 @@ ONCE: tuple[Requirement, ...] = (
         needs=frozenset({Capability.REPLAY}),
         applies=demanded("I14.2"),
         judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I14.3",
+        family=Family.ONCE,
+        says="A response to a Resolving card is answered in_flight with the same command; no second command starts.",
+        why="The impatient second click comes while the first is still on its way.",
+        source="persistent interactions, Status machine: Resolving is a real state",
+        needs=frozenset({Capability.DEFERRED}),
+        applies=demanded("I14.3"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I14.4",
+        family=Family.ONCE,
+        says="A contradicting second answer gets the original result, which names the original option: the loser can tell "
+        "that it lost.",
+        why="Two people who both believe that they decided will act on it.",
+        source="persistent interactions, Status machine: it returns the original resolution result",
+        needs=frozenset({Capability.REPLAY}),
+        applies=demanded("I14.4"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I14.9",
+        family=Family.ONCE,
+        says="The commands of one option commit together or not at all.",
+        why="Half of what was agreed to is something that nobody agreed to.",
+        source="persistent interactions, Stored options: the commands that were compiled with the card",
+        applies=_runs_several,
+        judged_by=ByInvariant(_ran_in_part),
     ),
 )

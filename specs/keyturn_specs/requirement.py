@@ -35,6 +35,7 @@ class Area(StrEnum):
     EFFECTS = "effects"
     STATUS = "status"
     REPLY = "reply"
+    CODE = "code"
     REVISION = "revision"
     CARD = "card"
     LEDGER = "ledger"

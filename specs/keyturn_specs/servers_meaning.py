@@ -4,13 +4,14 @@ The client names an option; it cannot say what the option does. Effects are judg
 card was presented with.
 """
 
+from keyturn.capabilities import Capability
 from keyturn.cards import DeclineAndRecord
 from keyturn.operations import Effect
 from keyturn.responses import Accepted, Declined, Resolved
 from keyturn.status import InteractionStatus
 from keyturn_specs.observations import Moment, Observation
 from keyturn_specs.reading import answered_card, chosen_option, due_arguments
-from keyturn_specs.requirement import ByBranch, ByInvariant, Family, Requirement, demanded
+from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
 _ANSWERED = (InteractionStatus.RESOLVING, InteractionStatus.RESOLVED)
 
@@ -57,6 +58,39 @@ def _ran_without_an_answer(seen: Observation) -> str | None:
     return None
 
 
+def _cites_another_card(seen: Observation) -> str | None:
+    for effect in seen.new_effects():
+        card = seen.after.cards.get(effect.card)
+        if card is not None and effect.payload_hash != card.payload_hash:
+            return f"the effect {effect.id} cites another payload than its card {effect.card} has"
+    return None
+
+
+_TAKEN = (
+    InteractionStatus.RESOLVING,
+    InteractionStatus.RESOLVED,
+    InteractionStatus.DECLINED,
+    InteractionStatus.DISMISSED,
+)
+
+
+def _answers_one_of_several(moment: Moment) -> bool:
+    waiting = [each for each in moment.state.world.interactions if each.status is InteractionStatus.ACTIVE]
+    return "A1" in moment.branch.because and len(waiting) > 1
+
+
+def _answered_another_card(seen: Observation) -> str | None:
+    named = answered_card(seen)
+    if named is None:
+        return None
+    for card, before in seen.before.cards.items():
+        after = seen.after.status(card)
+        waited = before is not None and before.status is InteractionStatus.ACTIVE
+        if waited and card != named and after in _TAKEN:
+            return f"the answer names the card {named}, and the card {card} went to {after}"
+    return None
+
+
 SERVERS_MEANING: tuple[Requirement, ...] = (
     Requirement(
         id="I7.1",
@@ -75,6 +109,54 @@ SERVERS_MEANING: tuple[Requirement, ...] = (
         source="persistent interactions, What the client may send: a new option that the interaction did not store",
         applies=demanded("I7.2"),
         judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I7.3",
+        family=Family.SERVERS_MEANING,
+        says="Anything else a client sends (an action, options, kind, payload, status, revision binding, owner, command id, "
+        "outcome, effect) changes nothing: it is refused as malformed or ignored.",
+        why="A request body that can say what a button does makes every button a send button.",
+        source="persistent interactions, What the client may send, and what it may never define",
+        applies=demanded("I7.3"),
+        judged_by=ByBranch(frozenset({Area.REPLY, Area.STATUS, Area.EFFECTS})),
+    ),
+    Requirement(
+        id="I7.4",
+        family=Family.SERVERS_MEANING,
+        says="Free text is taken only where the option's policy allows (freeform_forbidden, freeform_required, "
+        "freeform_too_long); length counts Unicode code points, and blank text is no text.",
+        why="A reason that is cut short or dropped is not what the person said.",
+        source="persistent interactions, Stored options and server-owned actions: FreeformPolicy",
+        needs=frozenset({Capability.FREEFORM}),
+        applies=demanded("I7.4"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I7.6",
+        family=Family.SERVERS_MEANING,
+        says="A command's origin names the interaction id and the payload hash that authorised it.",
+        why="Without it nobody can say afterwards which words were agreed to.",
+        source="persistent interactions, What the client may send: CommandOrigin::ConfirmedInteraction",
+        applies=_runs_something,
+        judged_by=ByInvariant(_cites_another_card),
+    ),
+    Requirement(
+        id="I7.7",
+        family=Family.SERVERS_MEANING,
+        says="Option ids compare exactly: no case folding, trimming, Unicode normalisation, coercion or prefix match.",
+        why="Two options that differ by a space are two answers.",
+        source="persistent interactions, What the client may send: verifies that the option ID is stored",
+        applies=demanded("I7.7"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I7.8",
+        family=Family.SERVERS_MEANING,
+        says="A decision is tied to one card by id: never by position in a list, by tool name or by equal content.",
+        why="With two questions open, the yes to one must not be the yes to the other.",
+        source="persistent interactions, What the client may send: which persisted card is being answered",
+        applies=_answers_one_of_several,
+        judged_by=ByInvariant(_answered_another_card),
     ),
     Requirement(
         id="I7.9",

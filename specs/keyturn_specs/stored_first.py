@@ -29,7 +29,8 @@ def _offered_and_not_readable(seen: Observation) -> str | None:
                 return None if same else f"the card {offered.id} was offered with another payload or hash than it reads"
         case Rejected(current_card=str(card)):
             stored = seen.after.cards.get(card)
-            if stored is not None and stored.status in OPEN:
+            due = stored is not None and stored.expires_at is not None and stored.status is InteractionStatus.EXPIRED
+            if stored is not None and (stored.status in OPEN or due):
                 return None
             offered_id = f"the card {card} was named as the current one"
             return f"{offered_id}, and its owner reads {'nothing' if stored is None else stored.status}"
@@ -61,6 +62,44 @@ def _read(view: CardView | None) -> str:
     return "nothing" if view is None else f"{view.status}, or something else about it changed,"
 
 
+def _changes_beside_a_card(moment: Moment) -> bool:
+    return moment.operation.changes and bool(moment.state.world.interactions)
+
+
+def _changed_the_payload(seen: Observation) -> str | None:
+    for card, before in seen.before.cards.items():
+        after = seen.after.cards.get(card)
+        if before is None or after is None:
+            continue
+        if (before.payload, before.payload_hash) != (after.payload, after.payload_hash):
+            return f"the payload or the hash of the card {card} is not what was first displayed"
+    return None
+
+
+def _presents_another_card(moment: Moment) -> bool:
+    return isinstance(moment.branch.outcome, Presented) and bool(moment.state.world.interactions)
+
+
+def _issued_an_id_again(seen: Observation) -> str | None:
+    if isinstance(seen.outcome, Presented) and seen.outcome.card.id in seen.before.cards:
+        return f"the new card has the id {seen.outcome.card.id}, which another card has had"
+    known = [each.id for effects in seen.after.effects.values() for each in effects]
+    again = next((each for each in known if known.count(each) > 1), None)
+    return None if again is None else f"two effects have the id {again}"
+
+
+def _hashed_two_alike(seen: Observation) -> str | None:
+    if not isinstance(seen.outcome, Presented):
+        return None
+    new = seen.outcome.card
+    for card, view in seen.after.cards.items():
+        asked = seen.asked.get(card)
+        other = asked is not None and new.id in seen.asked and asked.payload != seen.asked[new.id].payload
+        if view is not None and other and view.payload_hash == new.payload_hash:
+            return f"the cards {card} and {new.id} store different payloads and have the same hash"
+    return None
+
+
 STORED_FIRST: tuple[Requirement, ...] = (
     Requirement(
         id="I6.1",
@@ -80,5 +119,32 @@ STORED_FIRST: tuple[Requirement, ...] = (
         needs=frozenset({Capability.RESTART}),
         applies=_restarts_with_cards,
         judged_by=ByInvariant(_forgotten_by_a_restart),
+    ),
+    Requirement(
+        id="I6.5",
+        family=Family.STORED_FIRST,
+        says="The payload never changes after first display: one id, one hash, for ever.",
+        why="A text that changes under the reader's eyes is answered for what it said before.",
+        source="persistent interactions, The interaction record: the payload is immutable after first display",
+        applies=_changes_beside_a_card,
+        judged_by=ByInvariant(_changed_the_payload),
+    ),
+    Requirement(
+        id="I6.7",
+        family=Family.STORED_FIRST,
+        says="An id (card, command, effect) is issued once for ever; an old click never meets a new card.",
+        why="A click on a card that is gone would decide something else.",
+        source="persistent interactions, The interaction record: a new interaction with a new ID",
+        applies=_presents_another_card,
+        judged_by=ByInvariant(_issued_an_id_again),
+    ),
+    Requirement(
+        id="I6.8",
+        family=Family.STORED_FIRST,
+        says="Cards that differ anywhere in the payload, stored actions included, differ in their hash.",
+        why="The hash is what proves later which card authorised a command.",
+        source="persistent interactions, The interaction record: the exact card can be checked at audit time",
+        applies=_presents_another_card,
+        judged_by=ByInvariant(_hashed_two_alike),
     ),
 )

@@ -6,13 +6,16 @@ that file, and `python` without one is a program that is run. Whatever is not ru
 `bash not run: installs things`. A directive of the site (`{toctree}`) is none of our business.
 
 Expected and real output are compared line by line. Runs of white space are one space, a whole number that stands alone is any
-number, `…` is anything within a line, and a line that is only `…` is any number of lines.
+number, `…` is anything within a line, and a line that is only `…` is any number of lines. Run as a program, this file puts the
+real numbers of today into the pages.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,6 +24,25 @@ from attrs import frozen
 BLOCK_SECONDS = 120
 """How long one block may run."""
 
+ROOT = Path(__file__).resolve().parents[3]
+
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").glob("*.md"))
+)
+"""The pages whose blocks are run, by their path in the repository."""
+
+CHECKOUT = (
+    "kernel/keyturn/port.py",
+    "specs/keyturn_specs/scenarios",
+    "docs/conf.py",
+    "docs/reference",
+    "docs/examples",
+)
+"""What guides find in a checkout."""
+
+_BUILDS_ON = re.compile(r"<!-- The files of (\S+) are here too. -->")
+_NUMBER = re.compile(r"(?<![\w.\-/])\d+(?![\w\-/]|\.\d)")
 _FENCE = re.compile(r"^(`{3,})(.*)$")
 _NOT_RUN = re.compile(r"not run: \S.*")
 _EXITS = re.compile(r"exits (\d+)")
@@ -69,9 +91,29 @@ def write_files(text: str, folder: Path) -> None:
             _write(block, folder)
 
 
-def run_page(text: str, folder: Path) -> int:
-    """Do what the blocks of a page say, in a folder; return how many were run, and raise `Wrong` at the first problem."""
-    ran = 0
+@frozen
+class Ran:
+    """What became of a page: how many of its blocks were run, and its text with the numbers that came."""
+
+    count: int
+    text: str
+
+
+def run_guide(page: str, folder: Path) -> Ran:
+    """Run a page of the repository in a fresh folder, with as much of a checkout as guides need."""
+    for name in CHECKOUT:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+    text = (ROOT / page).read_text("utf-8")
+    for name in _BUILDS_ON.findall(text):
+        write_files((ROOT / page).with_name(name).read_text("utf-8"), folder)
+    return run_page(text, folder)
+
+
+def run_page(text: str, folder: Path) -> Ran:
+    """Do what the blocks of a page say, in a folder; raise `Wrong` at the first problem."""
+    count, lines = 0, text.splitlines()
     output: str | None = None
     for block in blocks(text):
         expected = output
@@ -84,16 +126,18 @@ def run_page(text: str, folder: Path) -> int:
             problem = difference(block.text, expected)
             if problem is not None:
                 raise Wrong(f"line {block.line}: {problem}\n--- the whole output ---\n{expected}")
+            shown = renewed(block.text, expected).splitlines()
+            lines[block.line : block.line + len(shown)] = shown
         elif _FILE.fullmatch(block.info):
             _write(block, folder)
         elif block.language in ("bash", "python"):
             output = _run(block, folder)
-            ran += 1
+            count += 1
         else:
             raise Wrong(
                 f"line {block.line}: nothing is known to do with `{block.language} {block.info}`; see the module"
             )
-    return ran
+    return Ran(count, "\n".join(lines) + "\n")
 
 
 def _write(block: Block, folder: Path) -> None:
@@ -132,7 +176,7 @@ def environment(outside: Mapping[str, str]) -> dict[str, str]:
 def difference(expected: str, real: str) -> str | None:
     """Return, in words, where an output is not as expected, or nothing."""
     lines = [_pattern(line) for line in expected.splitlines()]
-    shown = "".join(f"{_spaced(line)}\n" for line in real.splitlines())
+    shown = _shown(real)
     if re.fullmatch("".join(lines), shown):
         return None
     fitting = next(count for count in range(len(lines), -1, -1) if re.match("".join(lines[:count]), shown))
@@ -141,12 +185,39 @@ def difference(expected: str, real: str) -> str | None:
     return f"this line of the output is not there, or not here: {expected.splitlines()[fitting]!r}"
 
 
+def renewed(expected: str, real: str) -> str:
+    """Return an expected output with the numbers of a real one that fits it; columns keep their width where they can."""
+    found = re.fullmatch("".join(_pattern(line) for line in expected.splitlines()), _shown(real))
+    numbers = iter(found.groups() if found else ())
+
+    def placed(old: re.Match[str]) -> str:
+        space, width = old[0][:1].strip("0123456789"), len(old[0])
+        return space + next(numbers, old[0].strip()).rjust(width - len(space))
+
+    return re.sub(rf" *{_NUMBER.pattern}", placed, expected)
+
+
+def _shown(real: str) -> str:
+    return "".join(f"{_spaced(line)}\n" for line in real.splitlines())
+
+
 def _pattern(line: str) -> str:
     if line.strip() == "…":
         return "(?:.*\n)*?"
-    escaped = re.escape(_spaced(line)).replace("…", ".*")
-    return re.sub(r"(?<![\w.\-/])\d+(?![\w\-/]|\.\d)", r"\\d+", escaped) + "\n"
+    words = (re.escape(each).replace("…", ".*") for each in _NUMBER.split(_spaced(line)))
+    return r"(\d+)".join(words) + "\n"
 
 
 def _spaced(line: str) -> str:
     return " ".join(line.split())
+
+
+def main() -> None:
+    """Run every page, and write it with the numbers that came."""
+    for page in PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            (ROOT / page).write_text(run_guide(page, Path(folder)).text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

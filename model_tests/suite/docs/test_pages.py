@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -28,12 +28,18 @@ def headings(page: str) -> list[str]:
     return re.findall(r"^#+ (.*)$", pages.PAGES[page](), re.MULTILINE)
 
 
+@pytest.fixture(scope="module")
+def fresh() -> Mapping[str, str]:
+    """Every generated file as it would be written now."""
+    return {path: source() for path, source in pages.sources(ROOT).items()}
+
+
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A checkout with everything that is generated, and everything that it is generated from."""
-    for path in pages.sources(ROOT):
+def checkout(fresh: Mapping[str, str], tmp_path: Path) -> Path:
+    """A checkout in which everything that is generated is fresh."""
+    for path, text in fresh.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / path, tmp_path / path)
+        (tmp_path / path).write_text(text, "utf-8")
     shutil.copy(ROOT / "docs" / "conf.py", tmp_path / "docs" / "conf.py")
     return tmp_path
 
@@ -108,17 +114,14 @@ class TestStale:
 class TestRoot:
     """The command works in a checkout, wherever the package is."""
 
-    def test_the_checkout_of_the_module_comes_first(
-        self, checkout: Path, tmp_path_factory: pytest.TempPathFactory
-    ) -> None:
-        """A module that stands in a checkout writes that checkout."""
+    def test_the_current_folder_comes_first(self, checkout: Path) -> None:
+        """Whoever stands in a checkout writes that one, wherever the package is."""
+        assert pages.repository_root(ROOT / "model_tests" / "keyturn_testing" / "pages.py", checkout) == checkout
+
+    def test_the_checkout_of_the_module_is_next(self, checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+        """A module that stands in a checkout writes that one, from wherever it is run."""
         module = checkout / "model_tests" / "keyturn_testing" / "pages.py"
         assert pages.repository_root(module, tmp_path_factory.mktemp("elsewhere")) == checkout
-
-    def test_the_current_folder_is_next(self, checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-        """A module that is installed elsewhere writes the current folder."""
-        module = tmp_path_factory.mktemp("site") / "lib" / "keyturn_testing" / "pages.py"
-        assert pages.repository_root(module, checkout) == checkout
 
     def test_elsewhere_is_said(
         self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory

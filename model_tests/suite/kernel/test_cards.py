@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from attrs import fields
+from attrs import evolve, fields
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ from keyturn.cards import (
     InteractionOption,
     OptionView,
     ResolveClarification,
+    ReviewEntry,
     RiskClass,
     SelectTarget,
     StoredAction,
@@ -89,6 +90,18 @@ class TestView:
         assert shown.expires_at == stored.created_at + 60_000
         names = {each.name for each in fields(CardView)} - {"workflow", "case", "revision_independent", "payload"}
         assert all(getattr(shown, name) == getattr(stored, name) for name in names)
+
+    def test_the_payload_is_shown_but_for_the_actions(self) -> None:
+        """Title, body, prompt and proposed changes are what the user reads."""
+        change = ReviewEntry(field="amount", label="Amount", before=document(4), after=document(5))
+        stored = evolve(builders.payload(prompt="Why?"), body="Body", review_entries=(change,))
+        desk = Desk()
+        shown = view(desk.interaction(desk.write(evolve(present(), payload=stored)))).payload
+        for name in ("title", "body", "freeform_prompt", "review_entries"):
+            assert getattr(shown, name) == getattr(stored, name)
+        assert [(each.id, each.label, each.freeform) for each in shown.options] == [
+            (each.id, each.label, each.freeform) for each in stored.options
+        ]
 
     def test_an_independent_card_shows_no_revision(self) -> None:
         """`case_revision` is the bound revision, absent when independent."""

@@ -313,7 +313,9 @@ class TestBecause:
         card = closed(chosen)(desk)
         desk.edit()
         for revision in (1, 2):
-            assert desk.may(answer(card, revision=revision))[0].because == {"L2"}
+            because = desk.may(answer(card, revision=revision))[0].because
+            assert "L2" in because
+            assert not [each for each in because if each.startswith("I13")]
 
     def test_an_independent_card_is_not_refused_for_its_revision(self) -> None:
         """Replaced it is over, and no revision has to do with it."""
@@ -321,7 +323,9 @@ class TestBecause:
         card = desk.write(present(blocking=True, independent=True))
         desk.write(present(blocking=True, on_occupied="replace"))
         desk.edit()
-        assert desk.may(answer(card, revision=2))[0].because == {"L2"}
+        because = desk.may(answer(card, revision=2))[0].because
+        assert "L2" in because
+        assert not [each for each in because if each.startswith("I13")]
 
 
 class TestMayEndAtOnce:

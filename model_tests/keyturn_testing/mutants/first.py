@@ -1,116 +1,18 @@
-"""Systems that are wrong in exactly one way, each named for its fault (D6).
+"""The first faults: one or two for each family of requirements.
 
-A mutant is the reference store with one distortion: a pure function from what the reference would do to what the faulty
-system does instead. It describes itself like the reference, and disarmed it is the reference. A requirement without a mutant
-that it kills by its id is not believed.
+Each is a pure function of a turn: what the reference would do goes in, and what the faulty system does comes out.
 """
 
-from collections.abc import Callable, Mapping
-
-from attrs import evolve, frozen
+from attrs import evolve
 
 from keyturn import operations as ops
-from keyturn.branches import Outcome
-from keyturn.capabilities import Claims
-from keyturn.cards import ActionClass, Interaction, view
-from keyturn.responses import Declined, Presented, RefusalCode, Rejected, Replayed, Resolved, readings
-from keyturn.settling import effect_count
+from keyturn.cards import ActionClass, view
+from keyturn.responses import Declined, Presented, RefusalCode, Rejected, Replayed, Resolved
 from keyturn.status import InteractionEvent, InteractionStatus
-from keyturn.store import History, Possibility, ReferenceStore, State, possibilities
+from keyturn.store import History, Possibility, State
 from keyturn.table import TERMINAL
-from keyturn.values import Untrusted
-from keyturn.world import Command, Unfolding, World
-
-
-@frozen(kw_only=True)
-class Turn:
-    """One operation as it meets the store, and what the reference would do."""
-
-    state: State
-    operation: ops.Operation
-    claims: Claims
-    chosen: Possibility
-
-    @property
-    def card(self) -> Interaction | None:
-        """The interaction that the operation names, whoever asks."""
-        match self.operation:
-            case ops.CardRespond():
-                response = next((each for each in readings(self.operation.response) if each is not None), None)
-                return None if response is None else self.state.world.interaction(response.interaction_id)
-            case ops.CardGet():
-                return self.state.world.interaction(self.operation.card)
-            case _:
-                return None
-
-    def refused_with(self, *codes: RefusalCode) -> bool:
-        """Whether the reference refuses with one of these codes."""
-        outcome = self.chosen.branch.outcome
-        return isinstance(outcome, Rejected) and outcome.code in codes
-
-    def instead(self, operation: ops.Operation, world: World | None = None) -> Possibility:
-        """What the reference would do with another operation, or in another world."""
-        state = self.state if world is None else evolve(self.state, world=world)
-        return possibilities(state, operation, self.claims)[0]
-
-    def answering(self, **changes: object) -> ops.CardRespond:
-        """The same response with other fields."""
-        assert isinstance(self.operation, ops.CardRespond) and isinstance(self.operation.response, Mapping)
-        return evolve(self.operation, response=Untrusted({**self.operation.response, **changes}))
-
-
-Distort = Callable[[Turn], Possibility]
-
-
-@frozen(kw_only=True)
-class Mutant:
-    """One fault: its name, the sentence that describes it, the requirements that it breaks, and how."""
-
-    name: str
-    fault: str
-    breaks: tuple[str, ...]
-    distort: Distort
-
-
-class MutantStore(ReferenceStore):
-    """The reference store with one fault, armed or not."""
-
-    def __init__(self, mutant: Mutant, *, armed: bool = True) -> None:
-        super().__init__()
-        self.mutant, self.armed = mutant, armed
-
-    def perform(self, operation: ops.Operation) -> Outcome:
-        """Perform one operation as the faulty system would."""
-        chosen = possibilities(self.state, operation, self.claims)[0]
-        if self.armed:
-            turn = Turn(state=self.state, operation=operation, claims=self.claims, chosen=chosen)
-            chosen = self.mutant.distort(turn)
-        self.state = chosen.state
-        return chosen.branch.outcome
-
-
-# What distortions are made of.
-
-
-def _with_card(world: World, after: Interaction) -> World:
-    return evolve(world, interactions=tuple(after if each.id == after.id else each for each in world.interactions))
-
-
-def _answering_with(chosen: Possibility, outcome: Outcome) -> Possibility:
-    return evolve(chosen, branch=evolve(chosen.branch, outcome=outcome))
-
-
-def _in_world(chosen: Possibility, world: World) -> Possibility:
-    return evolve(chosen, state=evolve(chosen.state, world=world))
-
-
-def _with_effect(chosen: Possibility, card: Interaction, command: Command) -> Possibility:
-    option = next(each for each in card.payload.options if each.id == command.option)
-    unfolding = Unfolding(chosen.state.world).run(command, card, option, effect_count(option))
-    return evolve(chosen, state=State(unfolding.world, chosen.state.history.after(unfolding.happened)))
-
-
-# The faults.
+from keyturn.world import Unfolding
+from keyturn_testing.mutants.base import Mutant, Turn, answering_with, in_world, mutant, with_card, with_effect
 
 
 def _revives_ended_cards(turn: Turn) -> Possibility:
@@ -119,11 +21,11 @@ def _revives_ended_cards(turn: Turn) -> Possibility:
     if card is None or not ended or not turn.refused_with(RefusalCode.NOT_ANSWERABLE):
         return turn.chosen
     revived = evolve(card, status=InteractionStatus.ACTIVE, expires_at=None, case_revision=None, result=None)
-    taken = turn.instead(turn.operation, _with_card(turn.state.world, revived))
+    taken = turn.instead(turn.operation, with_card(turn.state.world, revived))
     after = taken.state.world.interaction(card.id)
     assert after is not None
     kept = evolve(after, expires_at=card.expires_at, case_revision=card.case_revision)
-    return _in_world(taken, _with_card(taken.state.world, kept))
+    return in_world(taken, with_card(taken.state.world, kept))
 
 
 def _failed_reads_resolved(turn: Turn) -> Possibility:
@@ -141,8 +43,8 @@ def _failed_reads_resolved(turn: Turn) -> Possibility:
     assert card is not None
     result = evolve(outcome.result, effects=())
     history = evolve(committed.state.history, effects=turn.state.history.effects)
-    state = State(_with_card(world, evolve(card, result=result)), history)
-    return evolve(_answering_with(committed, Resolved(result=result)), state=state)
+    state = State(with_card(world, evolve(card, result=result)), history)
+    return evolve(answering_with(committed, Resolved(result=result)), state=state)
 
 
 def _writes_into_an_occupied_slot(turn: Turn) -> Possibility:
@@ -158,8 +60,8 @@ def _blocking_after_all(written: Possibility) -> Possibility:
     card = written.state.world.interaction(outcome.card.id)
     assert card is not None
     blocking = evolve(card, blocking=True)
-    told = _answering_with(written, evolve(outcome, card=view(blocking)))
-    return _in_world(told, _with_card(written.state.world, blocking))
+    told = answering_with(written, evolve(outcome, card=view(blocking)))
+    return in_world(told, with_card(written.state.world, blocking))
 
 
 def _keeps_the_replaced_card(turn: Turn) -> Possibility:
@@ -168,7 +70,7 @@ def _keeps_the_replaced_card(turn: Turn) -> Possibility:
         return turn.chosen
     occupant = turn.state.world.occupant(operation.key)
     assert occupant is not None
-    demoted = _with_card(turn.state.world, evolve(occupant, blocking=False))
+    demoted = with_card(turn.state.world, evolve(occupant, blocking=False))
     return turn.instead(operation, demoted)
 
 
@@ -184,7 +86,7 @@ def _forgets_pending_cards(turn: Turn) -> Possibility:
         return turn.chosen
     world = turn.chosen.state.world
     kept = tuple(each for each in world.interactions if each.status is not InteractionStatus.ACTIVE)
-    return _in_world(turn.chosen, evolve(world, interactions=kept))
+    return in_world(turn.chosen, evolve(world, interactions=kept))
 
 
 def _runs_the_first_option(turn: Turn) -> Possibility:
@@ -219,7 +121,7 @@ def _runs_on_decline(turn: Turn) -> Possibility:
         turn.answering(option_id=option.id, freeform_input="forced" if option.freeform.max_length else None)
     )
     commands = accepted.state.world.commands
-    return _with_effect(turn.chosen, card, commands[-1]) if commands else turn.chosen
+    return with_effect(turn.chosen, card, commands[-1]) if commands else turn.chosen
 
 
 def _takes_any_revision(turn: Turn) -> Possibility:
@@ -235,11 +137,11 @@ def _refreshes_stale_cards(turn: Turn) -> Possibility:
         return turn.chosen
     current = turn.state.world.revision(card.key)
     refreshed = evolve(card, status=InteractionStatus.ACTIVE, case_revision=current, expires_at=None)
-    taken = turn.instead(turn.operation, _with_card(turn.state.world, refreshed))
+    taken = turn.instead(turn.operation, with_card(turn.state.world, refreshed))
     after = taken.state.world.interaction(card.id)
     assert after is not None
     kept = evolve(after, case_revision=card.case_revision, expires_at=card.expires_at)
-    return _in_world(taken, _with_card(taken.state.world, kept))
+    return in_world(taken, with_card(taken.state.world, kept))
 
 
 def _leaves_cards_active(turn: Turn) -> Possibility:
@@ -248,7 +150,7 @@ def _leaves_cards_active(turn: Turn) -> Possibility:
     advanced = Unfolding(turn.state.world).advance(turn.operation.key).world
     revision = advanced.revision(turn.operation.key)
     edited = ops.CaseEdited(revision=revision, invalidated=())
-    return evolve(_answering_with(turn.chosen, edited), state=evolve(turn.state, world=advanced))
+    return evolve(answering_with(turn.chosen, edited), state=evolve(turn.state, world=advanced))
 
 
 def _sweeps_everything(turn: Turn) -> Possibility:
@@ -267,7 +169,7 @@ def _pays_twice(turn: Turn) -> Possibility:
     if card is None or not isinstance(turn.chosen.branch.outcome, Replayed) or not turn.state.world.commands:
         return turn.chosen
     command = next((each for each in turn.state.world.commands if each.card == card.id), None)
-    return turn.chosen if command is None else _with_effect(turn.chosen, card, command)
+    return turn.chosen if command is None else with_effect(turn.chosen, card, command)
 
 
 def _replays_something_else(turn: Turn) -> Possibility:
@@ -276,7 +178,7 @@ def _replays_something_else(turn: Turn) -> Possibility:
         return turn.chosen
     current = turn.state.world.revision(turn.card.key)
     result = evolve(outcome.result, effects=(), command=None, case_revision=current, option=None)
-    return _answering_with(turn.chosen, Replayed(result=result))
+    return answering_with(turn.chosen, Replayed(result=result))
 
 
 def _lets_strangers_in(turn: Turn) -> Possibility:
@@ -292,14 +194,14 @@ def _closes_on_refusal(turn: Turn) -> Possibility:
         return turn.chosen
     if card.status is not InteractionStatus.ACTIVE:
         return turn.chosen
-    return _in_world(turn.chosen, _with_card(turn.state.world, evolve(card, status=InteractionStatus.DISMISSED)))
+    return in_world(turn.chosen, with_card(turn.state.world, evolve(card, status=InteractionStatus.DISMISSED)))
 
 
 def _answers_only_the_newest(turn: Turn) -> Possibility:
     card = turn.card
     if card is None or "A1" not in turn.chosen.branch.because or card == turn.state.world.interactions[-1]:
         return turn.chosen
-    refused = _answering_with(turn.chosen, Rejected(code=RefusalCode.NOT_ANSWERABLE))
+    refused = answering_with(turn.chosen, Rejected(code=RefusalCode.NOT_ANSWERABLE))
     return evolve(refused, state=turn.state)
 
 
@@ -311,58 +213,45 @@ def _leaves_out_accepts(turn: Turn) -> Possibility:
     return evolve(turn.chosen, state=evolve(turn.chosen.state, history=evolve(history, batches=batches)))
 
 
-def _mutant(name: str, breaks: str, distort: Distort, fault: str) -> Mutant:
-    return Mutant(name=name, fault=fault, breaks=(breaks,), distort=distort)
-
-
-_ALL = (
-    _mutant(
+FIRST: tuple[Mutant, ...] = (
+    mutant(
         "ended-card-revives", "L2", _revives_ended_cards, "An answer to a card that has ended is taken all the same."
     ),
-    _mutant("failed-reads-resolved", "L3", _failed_reads_resolved, "A failed command leaves its card resolved."),
-    _mutant(
-        "two-questions-at-once", "I5.1", _writes_into_an_occupied_slot, "A second blocking card is written anyway."
-    ),
-    _mutant("replaced-card-lives-on", "I5.3", _keeps_the_replaced_card, "A replaced card stays active and answerable."),
-    _mutant(
+    mutant("failed-reads-resolved", "L3", _failed_reads_resolved, "A failed command leaves its card resolved."),
+    mutant("two-questions-at-once", "I5.1", _writes_into_an_occupied_slot, "A second blocking card is written anyway."),
+    mutant("replaced-card-lives-on", "I5.3", _keeps_the_replaced_card, "A replaced card stays active and answerable."),
+    mutant(
         "offered-before-stored",
         "I6.1",
         _offers_before_it_stores,
         "From the third card on, cards are offered and not stored.",
     ),
-    _mutant(
+    mutant(
         "restart-forgets", "I6.3", _forgets_pending_cards, "Pending cards live in memory, and a restart loses them."
     ),
-    _mutant("runs-the-first-option", "I7.1", _runs_the_first_option, "What runs is the card's first option."),
-    _mutant("guesses-the-option", "I7.2", _guesses_the_option, "An unknown option id is taken for the first option."),
-    _mutant("decline-runs-it", "I7.9", _runs_on_decline, "Nobody reads the answer: a declined command runs."),
-    _mutant("any-revision-goes", "I13.1", _takes_any_revision, "The revision that the client saw is never compared."),
-    _mutant(
+    mutant("runs-the-first-option", "I7.1", _runs_the_first_option, "What runs is the card's first option."),
+    mutant("guesses-the-option", "I7.2", _guesses_the_option, "An unknown option id is taken for the first option."),
+    mutant("decline-runs-it", "I7.9", _runs_on_decline, "Nobody reads the answer: a declined command runs."),
+    mutant("any-revision-goes", "I13.1", _takes_any_revision, "The revision that the client saw is never compared."),
+    mutant(
         "refreshed-stale-card", "I13.2", _refreshes_stale_cards, "The current revision makes a stale card good again."
     ),
-    _mutant(
+    mutant(
         "edit-leaves-cards", "I13.3", _leaves_cards_active, "An edit moves the revision and leaves its cards active."
     ),
-    _mutant("edit-sweeps-everything", "I13.4", _sweeps_everything, "An edit invalidates independent cards too."),
-    _mutant(
+    mutant("edit-sweeps-everything", "I13.4", _sweeps_everything, "An edit invalidates independent cards too."),
+    mutant(
         "double-click-pays-twice", "I14.1", _pays_twice, "A second click on a resolved card runs its command again."
     ),
-    _mutant(
+    mutant(
         "replay-says-otherwise", "I14.2", _replays_something_else, "A second click gets another result than the first."
     ),
-    _mutant("stranger-answers", "I19.1", _lets_strangers_in, "Whoever knows the id of a card can answer it."),
-    _mutant("refusal-closes-the-card", "I19.8", _closes_on_refusal, "A refused answer closes the card all the same."),
-    _mutant(
+    mutant("stranger-answers", "I19.1", _lets_strangers_in, "Whoever knows the id of a card can answer it."),
+    mutant("refusal-closes-the-card", "I19.8", _closes_on_refusal, "A refused answer closes the card all the same."),
+    mutant(
         "only-the-newest-answers", "A1", _answers_only_the_newest, "Only the newest of several cards can be answered."
     ),
-    _mutant("ledger-without-accepts", "E1", _leaves_out_accepts, "The ledger does not say who accepted what."),
+    mutant("ledger-without-accepts", "E1", _leaves_out_accepts, "The ledger does not say who accepted what."),
 )
 
-MUTANTS: Mapping[str, Mutant] = {each.name: each for each in _ALL}
-"""Every mutant, by its name."""
-
-
-def mutant_factory(name: str, armed: bool) -> Callable[[], MutantStore]:
-    """Return what makes a mutant; raise `KeyError` for a name that there is not."""
-    mutant = MUTANTS[name]
-    return lambda: MutantStore(mutant, armed=armed)
+"""The mutants of this module."""
