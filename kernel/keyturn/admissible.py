@@ -11,7 +11,7 @@ from itertools import combinations
 from attrs import evolve
 
 from keyturn import operations as ops
-from keyturn.answering import owned, respond
+from keyturn.answering import dismiss, owned, respond
 from keyturn.branches import Branch, branch, refuse
 from keyturn.capabilities import Claims
 from keyturn.cards import view
@@ -97,6 +97,7 @@ RULES: Mapping[type[ops.Operation], Callable[..., Iterator[Branch]]] = {
     ops.CardGet: _get,
     ops.CardList: _list,
     ops.CardRespond: respond,
+    ops.CardDismiss: dismiss,
     ops.CardExpireDue: _expire_due,
     ops.ClockAdvance: _advance,
     ops.CommandSettle: settle,

@@ -23,6 +23,7 @@ class Capability(StrEnum):
     FREEFORM = "freeform"
     REPLAY = "replay"
     DEFERRED = "deferred"
+    DISMISS = "dismiss"
     CLOCK = "clock"
     LEDGER = "ledger"
     ORDERED_CHECKS = "ordered_checks"
@@ -47,6 +48,7 @@ ADDS: Mapping[Capability, str] = {
     Capability.FREEFORM: "free text with an answer",
     Capability.REPLAY: "a second answer gets the original result",
     Capability.DEFERRED: "commands wait for `command.settle`",
+    Capability.DISMISS: "`card.dismiss`",
     Capability.CLOCK: "a clock that the suite moves, and expiry",
     Capability.LEDGER: "the ledger of every transition can be read",
     Capability.ORDERED_CHECKS: "refusal codes follow the order of the checks exactly",

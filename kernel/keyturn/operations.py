@@ -259,6 +259,19 @@ class CardRespond(Operation):
 
 
 @frozen(kw_only=True)
+class CardDismiss(Operation):
+    """Closes a card without deciding; checked like a response (I13.1, I19.1) without option and text."""
+
+    method: ClassVar[str] = "card.dismiss"
+    needs: ClassVar[Capability] = Capability.DISMISS
+    results: ClassVar[tuple[type, ...]] = (Dismissed, InFlight, Replayed, Rejected)
+    account: str
+    conversation: str
+    card: CardId
+    expected_case_revision: Revision | None = None
+
+
+@frozen(kw_only=True)
 class CardExpireDue(Operation):
     """Sweeps: every overdue Active card becomes Expired (L7)."""
 
@@ -328,8 +341,8 @@ class Restart(Operation):
 
 
 OPERATIONS: tuple[type[Operation], ...] = (
-    *(Reset, CaseOpen, CaseEdit, CardPresent, CardGet, CardList, CardRespond, CardExpireDue),
-    *(ClockAdvance, CommandSettle, CommandNext, ReadEffects, ReadLedger, Restart),
+    *(Reset, CaseOpen, CaseEdit, CardPresent, CardGet, CardList, CardRespond, CardDismiss),
+    *(CardExpireDue, ClockAdvance, CommandSettle, CommandNext, ReadEffects, ReadLedger, Restart),
 )
 """Every operation, in the order of the reference pages."""
 

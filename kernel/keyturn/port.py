@@ -64,6 +64,17 @@ class Port(Protocol):
         """`card.respond`: Answers a card; `response` is whatever the client sent, for the system to read (I7.3, I19.6)."""
         ...
 
+    def card_dismiss(
+        self,
+        *,
+        account: str,
+        conversation: str,
+        card: str,
+        expected_case_revision: int | None = None,
+    ) -> Answer:
+        """`card.dismiss`: Closes a card without deciding; checked like a response (I13.1, I19.1) without option and text."""
+        ...
+
     def card_expire_due(self) -> Answer:
         """`card.expire_due`: Sweeps: every overdue Active card becomes Expired (L7)."""
         ...
@@ -159,6 +170,23 @@ class OperationMethods(ABC):
     def card_respond(self, *, account: str, conversation: str, response: Json) -> dict[str, Json]:
         """`card.respond`: Answers a card; `response` is whatever the client sent, for the system to read (I7.3, I19.6)."""
         return self._call("card.respond", {"account": account, "conversation": conversation, "response": response})
+
+    def card_dismiss(
+        self,
+        *,
+        account: str,
+        conversation: str,
+        card: str,
+        expected_case_revision: int | None = None,
+    ) -> dict[str, Json]:
+        """`card.dismiss`: Closes a card without deciding; checked like a response (I13.1, I19.1) without option and text."""
+        params = {
+            "account": account,
+            "conversation": conversation,
+            "card": card,
+            "expected_case_revision": expected_case_revision,
+        }
+        return self._call("card.dismiss", params)
 
     def card_expire_due(self) -> dict[str, Json]:
         """`card.expire_due`: Sweeps: every overdue Active card becomes Expired (L7)."""

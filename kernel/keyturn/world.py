@@ -16,6 +16,9 @@ from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.table import OPEN, next_status
 from keyturn.values import CardId, CaseKey, CommandId, EffectId, IdempotencyKey, Instant, Revision
 
+TAKES = frozenset({InteractionEvent.ACCEPT, InteractionEvent.DECLINE, InteractionEvent.DISMISS})
+"""The events by which an answer is taken; `card.dismiss` is one that chooses no option."""
+
 
 @frozen(kw_only=True)
 class Case:
@@ -127,7 +130,7 @@ class Unfolding:
         """Move one interaction along its table, and say so; raise `IllegalTransition` where there is no row (L1)."""
         before = next(each for each in self.world.interactions if each.id == card)
         after = evolve(before, status=next_status(before.status, event))
-        if option is not None:
+        if event in TAKES:
             after = evolve(after, resolved_option=option, resolved_at=self.world.now)
         if event is InteractionEvent.RESTORE:
             after = evolve(after, resolved_option=None, resolved_at=None)

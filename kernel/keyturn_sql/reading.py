@@ -132,6 +132,14 @@ def _answered(connection: Connection, operation: ops.CardRespond) -> World:
     return _around(connection, asked[0], _commands(connection, COMMANDS_OF_CARD, card=asked[0].id))
 
 
+def _dismissed(connection: Connection, operation: ops.CardDismiss) -> World:
+    asker = {"account": operation.account, "conversation": operation.conversation}
+    asked = _cards(connection, OWNED_CARD, id=operation.card, **asker)
+    if not asked:
+        return _world(connection)
+    return _around(connection, asked[0], _commands(connection, COMMANDS_OF_CARD, card=asked[0].id))
+
+
 def _settled(connection: Connection, operation: ops.CommandSettle) -> World:
     commands = _commands(connection, COMMAND, id=operation.command)
     if not commands:
@@ -152,6 +160,7 @@ SLICES: Mapping[type[ops.Operation], Callable[..., World]] = {
     ops.CardGet: _card,
     ops.CardList: _conversation,
     ops.CardRespond: _answered,
+    ops.CardDismiss: _dismissed,
     ops.CardExpireDue: _due,
     ops.ClockAdvance: _clock,
     ops.CommandSettle: _settled,

@@ -244,6 +244,18 @@ def answer_with_wrong_text(situation: Situation, pick: Pick) -> Call:
     return _response(card, option.id, freeform_input=pick(texts))
 
 
+def dismiss(situation: Situation, pick: Pick) -> Call:
+    """Close a card without deciding: rightly, at another revision, or where it can no longer be."""
+    card = pick((_fresh(situation) or list(situation.cards)) if pick((True, True, False)) else situation.cards)
+    asked, key = card.offered.asked, card.believed.key
+    owner: dict[str, object] = {"account": asked.account, "conversation": asked.conversation}
+    if situation.claimed(Capability.OWNERS) and pick((False,) * 7 + (True,)):
+        owner |= _strangers(card, pick)
+    current = {"$revision": [key.account, key.workflow, key.case], "plus": pick((0, 0, 0, 1)), "else": 1}
+    expected = pick((_expected(card), _expected(card), current))
+    return Call(operation="card.dismiss", params={**owner, "card": card.id, "expected_case_revision": expected})
+
+
 # Everything else.
 
 

@@ -112,6 +112,13 @@ INTENTS: tuple[Intent, ...] = (
         draw=drawing.answer_with_wrong_text,
     ),
     Intent(
+        name="dismiss a card",
+        weight=2,
+        needs=frozenset({Capability.DISMISS}),
+        possible=drawing.has_cards,
+        draw=drawing.dismiss,
+    ),
+    Intent(
         name="settle a command",
         weight=7,
         needs=frozenset({Capability.DEFERRED}),

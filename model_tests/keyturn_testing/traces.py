@@ -161,7 +161,7 @@ class Context:
         key = CaseKey(*map(str, parts)) if isinstance(parts, list | tuple) and len(parts) == 3 else None
         plus = value.get("plus", 0)
         current = None if key is None else self.revisions.get(key)
-        return NOTHING if current is None or not isinstance(plus, int) else current + plus
+        return value.get("else", NOTHING) if current is None or not isinstance(plus, int) else current + plus
 
 
 def _strings(value: object) -> Iterable[str]:

@@ -17,7 +17,7 @@ from keyturn_specs.requirement import ByInvariant, Family, Requirement
 
 def _meets_a_terminal_card(moment: Moment) -> bool:
     match moment.operation:
-        case ops.CardRespond() | ops.CommandSettle():
+        case ops.CardRespond() | ops.CardDismiss() | ops.CommandSettle():
             card = addressed(moment)
             return card is not None and card.status in TERMINAL
         case ops.CaseEdit():

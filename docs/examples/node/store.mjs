@@ -8,7 +8,7 @@
 // the revision of the case moves, and what was drawn for the older revision is invalidated.
 
 import { classOf, countCommands, finalArguments, isAnswerable, isOpen, isOverdue, nextStatus, viewOf } from './cards.mjs';
-import { CHECKS, rejected } from './checks.mjs';
+import { CHECKS, DISMISSAL_CHECKS, rejected } from './checks.mjs';
 import { formatTime, parseTime, toMilliseconds } from './shapes.mjs';
 import { hashOf } from './text.mjs';
 
@@ -181,11 +181,21 @@ export class Store {
 
   respond({ account, conversation, response }) {
     const ask = { account, conversation, response };
-    for (const check of CHECKS) {
+    return this.firstRefusal(CHECKS, ask) ?? this.take(ask);
+  }
+
+  /** Closing a card from outside: no option was chosen, and nothing was decided. */
+  dismissCard({ account, conversation, card: id, expected_case_revision }) {
+    const ask = { account, conversation, response: { interaction_id: id, expected_case_revision } };
+    return this.firstRefusal(DISMISSAL_CHECKS, ask) ?? this.dismiss(ask.card, undefined, undefined, { resolved_at: this.now });
+  }
+
+  firstRefusal(checks, ask) {
+    for (const check of checks) {
       const outcome = check(ask, this);
       if (outcome) return outcome;
     }
-    return this.take(ask);
+    return undefined;
   }
 
   /** The command that the card's last answer became; undefined when it became none. */
@@ -248,14 +258,14 @@ export class Store {
 
   dismiss(card, option, text, taken) {
     const result = this.resultOf(card, option, text);
-    this.move(card, 'dismiss', { option: option.id }, { ...taken, result });
+    this.move(card, 'dismiss', { option: option?.id }, { ...taken, result });
     return { outcome: 'dismissed', result };
   }
 
   /** `case_revision` is the one after the commit, where there was one: read it last. */
   resultOf(card, option, text, command, effects = []) {
     const { revision } = this.caseOf(card);
-    return { card: card.id, option: option.id, command: command?.id, effects, case_revision: revision, freeform: text };
+    return { card: card.id, option: option?.id, command: command?.id, effects, case_revision: revision, freeform: text };
   }
 
   // Commands

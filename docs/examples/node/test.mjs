@@ -163,6 +163,27 @@ describe('a decision', () => {
     assert.deepEqual(await peer.respond(declined, 'no'), rejected('not_answerable'));
   });
 
+  scenario('is dismissed from outside, without an option', async (peer) => {
+    const { card } = await peer.present();
+    const dismiss = (more) => peer.call('card.dismiss', { ...ASKER, card: card.id, expected_case_revision: 1, ...more });
+    for (const [more, code] of [
+      [{ account: 'b' }, 'not_found'], [{ card: 'card-0' }, 'not_found'], [{ card: '' }, 'malformed'],
+      [{ expected_case_revision: null }, 'malformed'], [{ expected_case_revision: 1.5 }, 'malformed'],
+      [{ expected_case_revision: 2 }, 'stale_revision'],
+    ]) assert.deepEqual(await dismiss(more), rejected(code), JSON.stringify(more));
+    assert.deepEqual(await dismiss(), { outcome: 'dismissed', result: { card: card.id, effects: [], case_revision: 1 } });
+    const { card: after } = await peer.call('card.get', { ...ASKER, card: card.id });
+    assert.deepEqual([after.status, 'resolved_at' in after, 'resolved_option' in after], ['dismissed', true, false]);
+    assert.deepEqual(await dismiss(), rejected('not_answerable'));
+    const { card: next } = await peer.present();
+    const { command, idempotency_key } = await peer.respond(next, 'yes');
+    assert.deepEqual(await dismiss({ card: next.id }), { outcome: 'in_flight', command, idempotency_key });
+    const { result } = await peer.settle(command);
+    assert.deepEqual(await dismiss({ card: next.id }), { outcome: 'replayed', result });
+    const independent = (await peer.present({ revision_independent: true })).card;
+    assert.equal((await dismiss({ card: independent.id, expected_case_revision: undefined })).outcome, 'dismissed');
+  });
+
   scenario('fails, or is restored and can be made again', async (peer) => {
     const { card } = await peer.present();
     const first = await peer.respond(card, 'yes');

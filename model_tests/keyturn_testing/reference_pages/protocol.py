@@ -103,6 +103,9 @@ if the asker owns it. A second answer to a Resolved card is never `stale_revisio
 case. A commit, and a recorded decline, raise the revision of the case and invalidate its other Active cards that are bound to an
 older one.
 
+`card.dismiss` follows the same table without option and free text: `dismissed` when everything holds, with a result that has no
+option. A card that was dismissed so may answer another dismissal by its original result.
+
 `command.settle` with an unknown command is `not_found`. The same settlement again gets the first reply again, and another one is
 a `conflict`. `committed` on a case that moved after the answer was taken ends as `failed` or `restored`, with the code
 `revision_conflict`; the command of an independent card may commit all the same. `restored` makes the card Active again; when its

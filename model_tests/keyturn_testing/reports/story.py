@@ -142,6 +142,14 @@ def _respond(names: Names, params: Params, label: str) -> str:
     return f"{asker} answers {card}{again} {chosen} {revision}{words}{more}"
 
 
+def _dismiss(names: Names, params: Params, label: str) -> str:
+    card = names.referred_card(params.get("card"))
+    asker = _asker(names, params, card)
+    again = " again" if card in names.answered else ""
+    names.answered.add(card)
+    return f"{asker} dismisses {card}{again} {names.referred_revision(params.get('expected_case_revision'), card)}"
+
+
 def _expire_due(names: Names, params: Params, label: str) -> str:
     return "a sweep looks for overdue cards"
 
@@ -189,6 +197,7 @@ _TELLERS: Mapping[str, Teller] = {
     "card.get": _get,
     "card.list": _list,
     "card.respond": _respond,
+    "card.dismiss": _dismiss,
     "card.expire_due": _expire_due,
     "clock.advance": _advance,
     "command.settle": _settle,

@@ -28,7 +28,7 @@ from keyturn.operations import Effect, LedgerEntry
 from keyturn.responses import Accepted, Presented
 from keyturn.status import InteractionStatus
 from keyturn.store import ReferenceStore, State, possibilities
-from keyturn.values import CardId, CaseKey, CommandId, Instant, Untrusted, document
+from keyturn.values import CardId, CaseKey, CommandId, Instant, Revision, Untrusted, document
 
 T = TypeVar("T")
 
@@ -126,6 +126,18 @@ def sent(
 def answer(card: str, chosen: str = "yes", *, revision: object = 1, text: object = None) -> ops.CardRespond:
     """A well-formed response of the owner."""
     return respond(sent(card, chosen, revision=revision, text=text))
+
+
+def dismiss(
+    card: str, *, revision: int | None = 1, account: str = CASE.account, conversation: str = CHAT
+) -> ops.CardDismiss:
+    """The dismissal of a card, by default by its owner against the first revision."""
+    return ops.CardDismiss(
+        account=account,
+        conversation=conversation,
+        card=CardId(card),
+        expected_case_revision=None if revision is None else Revision(revision),
+    )
 
 
 def settle(

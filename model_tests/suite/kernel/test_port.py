@@ -37,6 +37,7 @@ PARAMS: dict[str, dict[str, Json]] = {
     "card.get": {"account": "a", "conversation": "v", "card": "card-1"},
     "card.list": {"account": "a", "conversation": "v"},
     "card.respond": {"account": "a", "conversation": "v", "response": {"any": [1]}},
+    "card.dismiss": {"account": "a", "conversation": "v", "card": "card-1", "expected_case_revision": 2},
     "card.expire_due": {},
     "clock.advance": {"seconds": 2.5},
     "command.settle": {"command": "c", "result": "failed", "on_failure": "restore"},
@@ -173,6 +174,7 @@ class TestDeclarations:
         [
             ("case.edit", "revisions"),
             ("card.list", "list"),
+            ("card.dismiss", "dismiss"),
             ("card.expire_due", "clock"),
             ("clock.advance", "clock"),
             ("command.settle", "deferred"),

@@ -110,13 +110,23 @@ def read(state: State, draw: Draw) -> ops.Operation:
     return ops.CardList(account="acme", conversation=CHAT) if card is None else builders.get(card.id)
 
 
+def close(state: State, draw: Draw) -> ops.Operation:
+    """A dismissal from outside, more often right than wrong; or time passes."""
+    card = card_of(state, draw)
+    if card is None or draw.flag(0):
+        return ops.ClockAdvance(seconds=1)
+    return builders.dismiss(
+        card.id, revision=card.case_revision if draw.revision else 99, conversation=card.conversation
+    )
+
+
 ACTS: tuple[Callable[[State, Draw], ops.Operation], ...] = (
     *(present,) * 3,
     *(respond,) * 5,
     *(settle,) * 3,
     read,
     lambda state, draw: builders.edit_case(KEYS[draw.flag(0)]),
-    lambda state, draw: ops.ClockAdvance(seconds=1),
+    close,
     lambda state, draw: ops.CardExpireDue(),
     lambda state, draw: ops.Restart() if draw.flag(0) else ops.CommandNext(result="failed", on_failure="restore"),
 )

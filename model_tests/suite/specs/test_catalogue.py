@@ -14,7 +14,19 @@ from keyturn_specs.observations import Moment
 from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
 from ..kernel import builders
-from ..kernel.builders import AT_ONCE, UNORDERED, WITHOUT_REPLAY, Desk, answer, get, option, present, respond, settle
+from ..kernel.builders import (
+    AT_ONCE,
+    UNORDERED,
+    WITHOUT_REPLAY,
+    Desk,
+    answer,
+    dismiss,
+    get,
+    option,
+    present,
+    respond,
+    settle,
+)
 
 ID = re.compile(r"(?:I(?:5|6|7|13|14|19)\.|[LATE])[1-9][0-9]?")
 STATES = 250
@@ -38,6 +50,7 @@ def explore(desk: Desk) -> Iterator[frozenset[str]]:
         operations += [answer(card, chosen) for card in cards for chosen in ("yes", "no", "record", "never")]
         operations += [answer(card, revision=state.world.cases[0].revision + 1) for card in cards]
         operations += [answer(card, revision=state.world.cases[0].revision, text="x") for card in cards]
+        operations += [dismiss(card) for card in cards]
         operations += [get(card, conversation="chat-2") for card in cards]
         commands = [each.id for each in state.world.commands]
         operations += [settle(command) for command in commands]

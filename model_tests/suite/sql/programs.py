@@ -14,7 +14,7 @@ from keyturn import operations as ops
 from keyturn.branches import Outcome
 from keyturn.cards import CardView
 from keyturn.responses import Accepted, Presented
-from keyturn.values import CommandId, Instant, Json, Untrusted
+from keyturn.values import CardId, CommandId, Instant, Json, Revision, Untrusted
 from keyturn.wire import read_operation
 
 NOW = Instant(1_767_225_600_000)
@@ -165,6 +165,29 @@ class Look:
 
 
 @frozen(kw_only=True)
+class Close:
+    """A dismissal of a card that was seen, or of one that was not."""
+
+    back: int
+    revision: Literal["bound", "next", "none", "zero"] = "bound"
+    owner: Literal["own", "account", "conversation"] = "own"
+
+    def meet(self, seen: Seen) -> ops.Operation:
+        """Return the dismissal of the card that was seen `back` cards ago."""
+        if self.back >= len(seen.cards):
+            return ops.CardDismiss(account="anna", conversation="phone", card=CardId(f"card-{10**9}"))
+        operation, card = seen.cards[-1 - self.back]
+        bound = card.case_revision or 1
+        revision = {"bound": bound, "next": bound + 1, "none": None, "zero": 0}[self.revision]
+        return ops.CardDismiss(
+            account="nobody" if self.owner == "account" else operation.account,
+            conversation="nowhere" if self.owner == "conversation" else operation.conversation,
+            card=card.id,
+            expected_case_revision=None if revision is None else Revision(revision),
+        )
+
+
+@frozen(kw_only=True)
 class Settle:
     """A settlement of a command that was seen, or of one that was not."""
 
@@ -178,7 +201,7 @@ class Settle:
         return ops.CommandSettle(command=name, result=self.result, on_failure=self.on_failure)
 
 
-Step = Plain | Answer | Look | Settle
+Step = Plain | Answer | Look | Close | Settle
 
 owners = st.fixed_dictionaries({"account": st.sampled_from(ACCOUNTS), "conversation": st.sampled_from(CONVERSATIONS)})
 KEY_PARAMS = [dict(zip(("account", "workflow", "case"), key, strict=True)) for key in KEYS]
@@ -233,6 +256,12 @@ wrong_answers = st.builds(
     owner=st.sampled_from(["own", "own", "account", "conversation"]),
     extra=st.booleans(),
 )
+closes = st.builds(
+    Close,
+    back=st.integers(0, 3),
+    revision=st.sampled_from(["bound", "bound", "next", "none", "zero"]),
+    owner=st.sampled_from(["own", "own", "account", "conversation"]),
+)
 malformed = st.sampled_from(MALFORMED).map(
     lambda sent: Plain(ops.CardRespond(account="anna", conversation="phone", response=Untrusted(sent)))
 )
@@ -247,7 +276,7 @@ rest: tuple[st.SearchStrategy[Step], ...] = (
     *(_plain(method, keys) for method in ("case.open", "case.edit", "effects", "ledger")),
     *(_plain("card.list", owners), _plain("command.next", next_results), malformed, seconds),
     *(st.just(Plain(each)) for each in (ops.CardExpireDue(), ops.Restart())),
-    *(looks, wrong_answers, wrong_answers, _plain("case.edit", likely_keys)),
+    *(looks, closes, wrong_answers, wrong_answers, _plain("case.edit", likely_keys)),
 )
 likely: tuple[st.SearchStrategy[Step], ...] = (presentations, answers, settlements)
 steps: st.SearchStrategy[Step] = st.sampled_from([likely, likely, rest]).flatmap(
@@ -301,6 +330,11 @@ DIRECTED: dict[str, tuple[Step, ...]] = {
         _answer("never"),
     ),
     "dismissed": (presents("review"), _answer("later"), _answer("later"), _answer("pay")),
+    "dismissed from outside": (
+        *(presents("confirm"), Close(back=0, revision="next"), Close(back=0), Close(back=0), _answer("later")),
+        *(presents("review"), _answer("pay"), Close(back=0), COMMIT, Close(back=0), presents("confirm"), EDIT),
+        *(Close(back=0), presents("choose", revision_independent=True), EDIT, Close(back=0, revision="none")),
+    ),
     "occupied": (presents("confirm"), presents("review"), presents("confirm", on_occupied="refuse"), _answer("pay")),
     "in flight": (presents("confirm"), _answer("pay"), presents("confirm"), Plain(ops.Restart()), COMMIT),
     "overdue": (

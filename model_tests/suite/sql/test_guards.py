@@ -20,7 +20,7 @@ from keyturn.values import CardId, EffectId, Instant
 from keyturn.world import Settlement, World
 from keyturn_sql.store import Decide, SqlStore
 
-from .programs import COMMIT, KEYS, Answer, Seen, Step, presents, start
+from .programs import COMMIT, KEYS, Answer, Close, Seen, Step, presents, start
 from .tables import rows_of
 
 ACTIVE = InteractionStatus.ACTIVE
@@ -294,6 +294,10 @@ class TestDamage:
         before = rows_of(store)
         assert store.perform(Answer(back=0, option="pay").meet(damaged)) == Rejected(code=RefusalCode.UNVERIFIABLE)
         assert rows_of(store) == before
+
+    def test_a_dismissal_of_it_is_refused(self, store: SqlStore, damaged: Seen) -> None:
+        """`card.dismiss` follows the same table: nothing rests on what was changed from outside."""
+        assert store.perform(Close(back=0).meet(damaged)) == Rejected(code=RefusalCode.UNVERIFIABLE)
 
     def test_a_stranger_learns_nothing_of_it(self, store: SqlStore, damaged: Seen) -> None:
         """Ownership comes first: for a stranger there is no such card (I19.1)."""
