@@ -27,6 +27,7 @@ Outcome: TypeAlias = (
     | ops.Done
     | ops.CaseOpened
     | ops.CaseEdited
+    | ops.CardsInvalidated
     | ops.Cards
     | ops.CardsExpired
     | ops.ClockAdvanced

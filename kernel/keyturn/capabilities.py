@@ -25,6 +25,7 @@ class Capability(StrEnum):
     DEFERRED = "deferred"
     DISMISS = "dismiss"
     CLOCK = "clock"
+    ADMINISTRATIVE = "administrative"
     LEDGER = "ledger"
     ORDERED_CHECKS = "ordered_checks"
     CODED_REFUSALS = "coded_refusals"
@@ -50,6 +51,7 @@ ADDS: Mapping[Capability, str] = {
     Capability.DEFERRED: "commands wait for `command.settle`",
     Capability.DISMISS: "`card.dismiss`",
     Capability.CLOCK: "a clock that the suite moves, and expiry",
+    Capability.ADMINISTRATIVE: "`card.withdraw` and `case.close`",
     Capability.LEDGER: "the ledger of every transition can be read",
     Capability.ORDERED_CHECKS: "refusal codes follow the order of the checks exactly",
     Capability.CODED_REFUSALS: "refusal codes are meaningful",

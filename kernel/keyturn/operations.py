@@ -25,7 +25,6 @@ from keyturn.responses import (
     Declined,
     Dismissed,
     Failed,
-    FailureCode,
     Found,
     InFlight,
     Presented,
@@ -77,6 +76,13 @@ class CaseEdited:
 
 
 @frozen(kw_only=True)
+class CardsInvalidated:
+    """The set of cards that closing a case, or withdrawing its cards, invalidated (I13.11)."""
+
+    invalidated: tuple[CardId, ...] = field(metadata={"unordered": True})
+
+
+@frozen(kw_only=True)
 class Cards:
     """The open cards of one conversation, oldest first (L8)."""
 
@@ -115,12 +121,15 @@ class Effect:
 
 @frozen(kw_only=True)
 class Cause:
-    """Why a transition happened; accept, commit, fail and restore name their command (E1)."""
+    """Why a transition happened; accept, commit, fail and restore name their command (E1).
+
+    `code` is why a command did not commit, or why cards were withdrawn, in the words of whoever withdrew them.
+    """
 
     option: str | None = field(default=None, metadata={"lenient": True})
     command: CommandId | None = None
     reason: Literal["revision_changed", "superseded", "case_closed", "administrative"] | None = None
-    code: FailureCode | None = field(default=None, metadata={"lenient": True})
+    code: str | None = field(default=None, metadata={"lenient": True})
     superseded_by: CardId | None = None
     new_revision: Revision | None = field(default=None, metadata={"lenient": True})
 
@@ -188,7 +197,7 @@ class Reset(Operation):
 
 @frozen(kw_only=True)
 class CaseOpen(CaseOperation):
-    """Opens a case, or finds it open; returns the current revision, 1 at first."""
+    """Opens a case, or finds it open; returns the current revision, 1 at first; opens a closed case again."""
 
     method: ClassVar[str] = "case.open"
     results: ClassVar[tuple[type, ...]] = (CaseOpened, Rejected)
@@ -201,6 +210,15 @@ class CaseEdit(CaseOperation):
     method: ClassVar[str] = "case.edit"
     needs: ClassVar[Capability] = Capability.REVISIONS
     results: ClassVar[tuple[type, ...]] = (CaseEdited, Rejected)
+
+
+@frozen(kw_only=True)
+class CaseClose(CaseOperation):
+    """Closes a case: its Active cards are invalidated, and no card is presented until it is opened (I13.11)."""
+
+    method: ClassVar[str] = "case.close"
+    needs: ClassVar[Capability] = Capability.ADMINISTRATIVE
+    results: ClassVar[tuple[type, ...]] = (CardsInvalidated, Rejected)
 
 
 @frozen(kw_only=True)
@@ -269,6 +287,16 @@ class CardDismiss(Operation):
     conversation: str
     card: CardId
     expected_case_revision: Revision | None = None
+
+
+@frozen(kw_only=True)
+class CardWithdraw(CaseOperation):
+    """Invalidates every Active card of a case, the independent ones too; `code` says why (I13.11)."""
+
+    method: ClassVar[str] = "card.withdraw"
+    needs: ClassVar[Capability] = Capability.ADMINISTRATIVE
+    results: ClassVar[tuple[type, ...]] = (CardsInvalidated, Rejected)
+    code: str
 
 
 @frozen(kw_only=True)
@@ -341,8 +369,8 @@ class Restart(Operation):
 
 
 OPERATIONS: tuple[type[Operation], ...] = (
-    *(Reset, CaseOpen, CaseEdit, CardPresent, CardGet, CardList, CardRespond, CardDismiss),
-    *(CardExpireDue, ClockAdvance, CommandSettle, CommandNext, ReadEffects, ReadLedger, Restart),
+    *(Reset, CaseOpen, CaseEdit, CaseClose, CardPresent, CardGet, CardList, CardRespond, CardDismiss),
+    *(CardWithdraw, CardExpireDue, ClockAdvance, CommandSettle, CommandNext, ReadEffects, ReadLedger, Restart),
 )
 """Every operation, in the order of the reference pages."""
 

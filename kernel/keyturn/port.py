@@ -26,11 +26,15 @@ class Port(Protocol):
         ...
 
     def case_open(self, *, account: str, workflow: str, case: str) -> Answer:
-        """`case.open`: Opens a case, or finds it open; returns the current revision, 1 at first."""
+        """`case.open`: Opens a case, or finds it open; returns the current revision, 1 at first; opens a closed case again."""
         ...
 
     def case_edit(self, *, account: str, workflow: str, case: str) -> Answer:
         """`case.edit`: Changes the record outside any card: the revision moves and bound cards are invalidated (I13.3)."""
+        ...
+
+    def case_close(self, *, account: str, workflow: str, case: str) -> Answer:
+        """`case.close`: Closes a case: its Active cards are invalidated, and no card is presented until it is opened (I13.11)."""
         ...
 
     def card_present(
@@ -73,6 +77,10 @@ class Port(Protocol):
         expected_case_revision: int | None = None,
     ) -> Answer:
         """`card.dismiss`: Closes a card without deciding; checked like a response (I13.1, I19.1) without option and text."""
+        ...
+
+    def card_withdraw(self, *, account: str, workflow: str, case: str, code: str) -> Answer:
+        """`card.withdraw`: Invalidates every Active card of a case, the independent ones too; `code` says why (I13.11)."""
         ...
 
     def card_expire_due(self) -> Answer:
@@ -119,12 +127,16 @@ class OperationMethods(ABC):
         return self._call("reset", {"now": now, "settings": settings})
 
     def case_open(self, *, account: str, workflow: str, case: str) -> dict[str, Json]:
-        """`case.open`: Opens a case, or finds it open; returns the current revision, 1 at first."""
+        """`case.open`: Opens a case, or finds it open; returns the current revision, 1 at first; opens a closed case again."""
         return self._call("case.open", {"account": account, "workflow": workflow, "case": case})
 
     def case_edit(self, *, account: str, workflow: str, case: str) -> dict[str, Json]:
         """`case.edit`: Changes the record outside any card: the revision moves and bound cards are invalidated (I13.3)."""
         return self._call("case.edit", {"account": account, "workflow": workflow, "case": case})
+
+    def case_close(self, *, account: str, workflow: str, case: str) -> dict[str, Json]:
+        """`case.close`: Closes a case: its Active cards are invalidated, and no card is presented until it is opened (I13.11)."""
+        return self._call("case.close", {"account": account, "workflow": workflow, "case": case})
 
     def card_present(
         self,
@@ -187,6 +199,10 @@ class OperationMethods(ABC):
             "expected_case_revision": expected_case_revision,
         }
         return self._call("card.dismiss", params)
+
+    def card_withdraw(self, *, account: str, workflow: str, case: str, code: str) -> dict[str, Json]:
+        """`card.withdraw`: Invalidates every Active card of a case, the independent ones too; `code` says why (I13.11)."""
+        return self._call("card.withdraw", {"account": account, "workflow": workflow, "case": case, "code": code})
 
     def card_expire_due(self) -> dict[str, Json]:
         """`card.expire_due`: Sweeps: every overdue Active card becomes Expired (L7)."""

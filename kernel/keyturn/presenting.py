@@ -21,8 +21,9 @@ from keyturn.world import Unfolding, World
 def present(world: World, operation: CardPresent) -> Iterator[Branch]:
     """`card.present`: one branch, or one for each status that an overdue occupant may be found in."""
     start = Unfolding(world)
-    if world.case(operation.key) is None:
-        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
+    case = world.case(operation.key)
+    if case is None or case.closed:
+        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1" if case is None else "I13.11")
         return
     if (
         not _can_expire(operation, world.now)

@@ -102,7 +102,7 @@ def _case(connection: Connection, operation: ops.CaseOpen) -> World:
     return _world(connection, cases=_cases(connection, operation.key))
 
 
-def _edited(connection: Connection, operation: ops.CaseEdit) -> World:
+def _edited(connection: Connection, operation: ops.CaseOperation) -> World:
     cards = _cards(connection, OPEN_CARDS_OF_CASE, **rows.CASE_KEY.row(operation.key))
     return _world(connection, cases=_cases(connection, operation.key), interactions=cards)
 
@@ -156,11 +156,13 @@ SLICES: Mapping[type[ops.Operation], Callable[..., World]] = {
     ops.Reset: _clock,
     ops.CaseOpen: _case,
     ops.CaseEdit: _edited,
+    ops.CaseClose: _edited,
     ops.CardPresent: _slot,
     ops.CardGet: _card,
     ops.CardList: _conversation,
     ops.CardRespond: _answered,
     ops.CardDismiss: _dismissed,
+    ops.CardWithdraw: _edited,
     ops.CardExpireDue: _due,
     ops.ClockAdvance: _clock,
     ops.CommandSettle: _settled,

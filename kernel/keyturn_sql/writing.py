@@ -84,7 +84,7 @@ CASES = Kind(
     lambda world: world.cases,
     lambda case: case.key,
     rows.CASE,
-    Rewriting(schema.cases, rows.CASE, rows.CASE.part("revision")),
+    Rewriting(schema.cases, rows.CASE, rows.CASE.part("revision", "closed")),
 )
 """A case moves from the revision that was read (I13)."""
 

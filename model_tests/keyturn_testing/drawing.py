@@ -13,7 +13,7 @@ from keyturn.answerability import problems_of
 from keyturn.capabilities import Capability, Claims
 from keyturn.cards import FreeformKind, InteractionKind, InteractionOption, InteractionPayload
 from keyturn.status import InteractionStatus
-from keyturn.table import TERMINAL
+from keyturn.table import OPEN, TERMINAL
 from keyturn.values import CaseKey
 from keyturn.wire import read
 from keyturn_testing.payloads import LONGEST_TEXT, payload
@@ -44,7 +44,11 @@ def _on_case(method: str, key: CaseKey) -> Call:
 
 
 def open_case(situation: Situation, pick: Pick) -> Call:
-    """Open one of a few cases, or find it open."""
+    """Open one of a few cases, or find it open; a closed one is opened again as often as not."""
+    closed = [each for each in situation.cases if each not in situation.open_cases]
+    again = pick((True, False))
+    if closed and again:
+        return _on_case("case.open", pick(closed))
     accounts = ACCOUNTS if situation.claimed(Capability.OWNERS) else ACCOUNTS[:1]
     return _on_case("case.open", CaseKey(pick(accounts), pick(WORKFLOWS), pick(CASES)))
 
@@ -54,9 +58,17 @@ def edit_case(situation: Situation, pick: Pick) -> Call:
     return _on_case("case.edit", pick(situation.cases))
 
 
+def clear_case(situation: Situation, pick: Pick) -> Call:
+    """Close a case or withdraw its cards, most often one with an open card."""
+    busy = {each.believed.key: None for each in situation.with_status(*sorted(OPEN))}
+    call = _on_case(pick(("case.close", "card.withdraw")), pick(tuple(busy) or situation.cases))
+    reason = {} if call.operation == "case.close" else {"code": pick(("duplicate", "asked in error"))}
+    return evolve(call, params={**call.params, **reason})
+
+
 def present_card(situation: Situation, pick: Pick) -> Call:
     """Present a card of an offered kind on an open case."""
-    key = pick(situation.cases)
+    key = _case_for_a_card(situation, pick)
     kind = pick(situation.kinds)
     params: dict[str, object] = {
         "account": key.account,
@@ -76,6 +88,11 @@ def present_card(situation: Situation, pick: Pick) -> Call:
     if situation.claimed(Capability.CLOCK) and pick((False, False, True)):
         params["expires_in"] = pick((60, 0.5, 3600))
     return Call(operation="card.present", params=params)
+
+
+def _case_for_a_card(situation: Situation, pick: Pick) -> CaseKey:
+    """An open case, and now and then one that is closed."""
+    return pick((situation.open_cases or situation.cases) if pick((True,) * 5 + (False,)) else situation.cases)
 
 
 def presentable(situation: Situation) -> bool:

@@ -142,6 +142,14 @@ INTENTS: tuple[Intent, ...] = (
         possible=lambda situation: bool(situation.cases),
         draw=drawing.edit_case,
     ),
+    Intent(
+        name="close a case or withdraw its cards",
+        weight=1,
+        needs=frozenset({Capability.ADMINISTRATIVE}),
+        aims=frozenset({"I13.11"}),
+        possible=lambda situation: bool(situation.cases),
+        draw=drawing.clear_case,
+    ),
     Intent(name="let time pass", weight=1, needs=frozenset({Capability.CLOCK}), draw=drawing.advance),
     Intent(
         name="sweep",

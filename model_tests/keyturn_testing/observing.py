@@ -62,6 +62,7 @@ class Observer:
         self.system, self.claims = system, claims
         self.offered: dict[str, Offered] = {}
         self.cases: dict[CaseKey, None] = {}
+        self.closed: set[CaseKey] = set()
         self._known: dict[tuple[str, ...], tuple[object, Outcome]] = {}
 
     def learn(self, label: str | None, operation: ops.Operation, outcome: object) -> None:
@@ -69,6 +70,9 @@ class Observer:
         match operation, outcome:
             case ops.CaseOpen(), ops.CaseOpened():
                 self.cases[operation.key] = None
+                self.closed.discard(operation.key)
+            case ops.CaseClose(), ops.CardsInvalidated() | None:
+                self.closed.add(operation.key)
             case ops.CardPresent(), Presented(card=card):
                 self.offered[card.id] = Offered(label=label or "", id=card.id, asked=operation)
             case ops.CardPresent(), None:
@@ -96,8 +100,10 @@ class Observer:
     def _read_all(self, owners: Mapping[tuple[str, str], None]) -> Snapshot:
         listed = owners if Capability.LIST in self.claims else {}
         ledgers = self.cases if Capability.LEDGER in self.claims else {}
+        # A revision is read by opening its case, and that would open a closed one.
+        opened = [key for key in self.cases if key not in self.closed]
         return Snapshot(
-            revisions={key: self._on_case(ops.CaseOpen, ops.CaseOpened, key).revision for key in self.cases},
+            revisions={key: self._on_case(ops.CaseOpen, ops.CaseOpened, key).revision for key in opened},
             lists={owner: self._list(*owner) for owner in listed},
             cards={each.id: self._card(each) for each in self.offered.values()},
             effects={key: self._on_case(ops.ReadEffects, ops.Effects, key).effects for key in self.cases},

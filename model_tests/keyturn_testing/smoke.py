@@ -249,6 +249,8 @@ _WHAT_CLAIMS_ADD: tuple[tuple[str, Mapping[str, Json]], ...] = (
     ("case.edit", _CASE),
     ("clock.advance", {"seconds": 1}),
     ("card.expire_due", {}),
+    ("card.withdraw", {**_CASE, "code": "smoke"}),
+    ("case.close", _CASE),
 )
 """The rest of the path: each call is made when what it needs is claimed."""
 

@@ -20,7 +20,7 @@ def _meets_a_terminal_card(moment: Moment) -> bool:
         case ops.CardRespond() | ops.CardDismiss() | ops.CommandSettle():
             card = addressed(moment)
             return card is not None and card.status in TERMINAL
-        case ops.CaseEdit():
+        case ops.CaseEdit() | ops.CaseClose() | ops.CardWithdraw():
             key = moment.operation.key
             return any(each.status in TERMINAL for each in moment.state.world.interactions if each.key == key)
         case ops.CardExpireDue():

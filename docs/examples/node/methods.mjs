@@ -14,7 +14,7 @@ const DESCRIPTION = {
   system: { name: 'node-example', version: '0.1.0', language: 'javascript' },
   claims: [
     'cards', 'owners', 'revisions', 'independent', 'blocking', 'refuse', 'replace', 'list', 'freeform', 'replay',
-    'deferred', 'dismiss', 'clock', 'ledger', 'coded_refusals', 'ordered_checks', 'restart',
+    'deferred', 'dismiss', 'clock', 'administrative', 'ledger', 'coded_refusals', 'ordered_checks', 'restart',
   ],
   environment: 'test', // the store may be wiped by `reset`; one that keeps real decisions must never say so
 };
@@ -42,11 +42,13 @@ const METHODS = {
   'reset': [{ now: isTime, settings: optional(isObject) }, (store, params) => store.reset(params)],
   'case.open': [ofCase, (store, params) => store.openCase(params)],
   'case.edit': [ofCase, (store, params) => store.editCase(params)],
+  'case.close': [ofCase, (store, params) => store.closeCase(params)],
   'card.present': [newCard, (store, params) => store.present(params)],
   'card.get': [{ ...asker, card: isString }, (store, params) => store.getCard(params)],
   'card.list': [asker, (store, params) => store.listCards(params)],
   'card.respond': [{ ...asker, response: isPresent }, (store, params) => store.respond(params)],
   'card.dismiss': [{ ...asker, card: isString, expected_case_revision: optional(isNumber) }, (store, params) => store.dismissCard(params)],
+  'card.withdraw': [{ ...ofCase, code: isString }, (store, params) => store.withdraw(params)],
   'card.expire_due': [{}, (store) => store.expireDue()],
   'clock.advance': [{ seconds: isSeconds }, (store, params) => store.advance(params)],
   'command.settle': [end, (store, params) => store.settle(params)],

@@ -59,13 +59,34 @@ export class Store {
     return this.#db.get('cases', caseKey(key));
   }
 
-  /** Opening again changes nothing, and tells the revision. */
+  /** Opening again changes nothing, and tells the revision; a closed case is open again, at the revision that it has. */
   openCase(key) {
-    const revision = this.caseOf(key)?.revision;
-    if (revision) return { revision };
+    const known = this.caseOf(key);
+    if (known && !known.closed) return { revision: known.revision };
     const { account, workflow, case: id } = key;
-    this.#db.put('cases', caseKey(key), { account, workflow, case: id, revision: 1 });
-    return { revision: 1 };
+    const revision = known?.revision ?? 1;
+    this.#db.put('cases', caseKey(key), { account, workflow, case: id, revision, closed: false });
+    return { revision };
+  }
+
+  /** Nobody is asked on a closed case: what is Active ends, and what is in flight is left to its command (I13.11). */
+  closeCase(key) {
+    const open = this.caseOf(key);
+    if (!open) return rejected('not_found');
+    this.#db.put('cases', caseKey(key), { ...open, closed: true });
+    return { invalidated: this.invalidateActive(key, { reason: 'case_closed' }) };
+  }
+
+  withdraw({ code, ...key }) {
+    if (!this.caseOf(key)) return rejected('not_found');
+    return { invalidated: this.invalidateActive(key, { reason: 'administrative', code }) };
+  }
+
+  /** Every Active card of the case, the independent ones too. */
+  invalidateActive(key, cause) {
+    const active = this.cardsOf(key).filter((card) => card.status === 'active');
+    for (const card of active) this.move(card, 'invalidate', cause);
+    return idsOf(active);
   }
 
   editCase(key) {
@@ -119,7 +140,7 @@ export class Store {
 
   /** Written before anything mentions it: the reply is made from the row (I6.1). */
   present(request) {
-    if (!this.caseOf(request)) return rejected('not_found');
+    if (this.caseOf(request)?.closed !== false) return rejected('not_found'); // never opened, or closed
     const timeToAnswer = lengthOf(request.expires_in);
     if (timeToAnswer <= 0 || !isAnswerable(request.kind, request.payload)) return rejected('invalid_card');
     const occupant = request.blocking ? this.slotHolder(request) : undefined;
@@ -322,6 +343,7 @@ export class Store {
     }
     this.move(card, 'restore', cause, { resolved_at: null, resolved_option: null, command: null }); // L6
     this.invalidateStale(card); // I13.6: on a case that has moved the card must not be answerable
+    if (this.caseOf(card).closed) this.invalidateActive(card, { reason: 'case_closed' });
     return { outcome: 'restored', code };
   }
 

@@ -220,6 +220,31 @@ describe('a revision', () => {
   });
 });
 
+describe('a case', () => {
+  scenario('that is closed asks nobody until it is opened again', async (peer) => {
+    const { card } = await peer.present();
+    const independent = (await peer.present({ blocking: false, revision_independent: true })).card;
+    const flying = (await peer.present({ blocking: false })).card;
+    const { command } = await peer.respond(flying, 'yes');
+    assert.deepEqual(await peer.call('case.close', CASE), { invalidated: [card.id, independent.id] });
+    assert.deepEqual(await peer.call('case.close', CASE), { invalidated: [] });
+    assert.deepEqual(await peer.present(), rejected('not_found'));
+    await peer.restart();
+    assert.deepEqual(await peer.settle(command, 'failed', 'restore'), { outcome: 'restored', code: 'command_failed' });
+    assert.equal(await peer.status(flying), 'invalidated');
+    assert.deepEqual(await peer.call('case.open', CASE), { revision: 1 });
+    const { card: next } = await peer.present();
+    const withdrawn = { invalidated: [next.id] };
+    assert.deepEqual(await peer.call('card.withdraw', { ...CASE, code: 'duplicate' }), withdrawn);
+    const { entries } = await peer.call('ledger', CASE);
+    assert.deepEqual(entries.at(-1).cause, { reason: 'administrative', code: 'duplicate' });
+    assert.deepEqual(entries.filter(({ cause }) => cause.reason === 'case_closed').length, 3);
+    const nowhere = { ...CASE, case: '9' };
+    assert.deepEqual(await peer.call('case.close', nowhere), rejected('not_found'));
+    assert.deepEqual(await peer.call('card.withdraw', { ...nowhere, code: '' }), rejected('not_found'));
+  });
+});
+
 describe('the slot', () => {
   scenario('is refused, replaced, or held by a command in flight', async (peer) => {
     const { card: first } = await peer.present();
@@ -270,7 +295,7 @@ describe('what comes in', () => {
     const request = (method, params) => `{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}`;
     const codes = [
       ['garbage', -32700], ['', -32700], ['[]', -32600], ['{"jsonrpc":"2.0","id":7}', -32600],
-      [request('card.withdraw', '{}'), -32601], [request('toString', '{}'), -32601], [request('card.get', '{}'), -32602],
+      [request('card.recall', '{}'), -32601], [request('toString', '{}'), -32601], [request('card.get', '{}'), -32602],
     ];
     for (const [line, code] of codes) assert.equal((await peer.line(line)).error.code, code, line);
     const { result } = await peer.line(request('card.respond', `{"account":"a","conversation":"c","response":${deep}}`));

@@ -90,6 +90,14 @@ def _edit(names: Names, params: Params, label: str) -> str:
     return f"{_who(params)} edits {_case(params)}"
 
 
+def _close(names: Names, params: Params, label: str) -> str:
+    return f"{_who(params)} closes {_case(params)}"
+
+
+def _withdraw(names: Names, params: Params, label: str) -> str:
+    return f"{_who(params)} withdraws the cards of {_case(params)}, because of {value_of(params.get('code'))}"
+
+
 def _present(names: Names, params: Params, label: str) -> str:
     name = names.new_card(label, (params.get("account"), params.get("conversation")))
     manners = ("blocking", "revision_independent")
@@ -193,11 +201,13 @@ def _reads(what: str) -> Teller:
 _TELLERS: Mapping[str, Teller] = {
     "case.open": _open,
     "case.edit": _edit,
+    "case.close": _close,
     "card.present": _present,
     "card.get": _get,
     "card.list": _list,
     "card.respond": _respond,
     "card.dismiss": _dismiss,
+    "card.withdraw": _withdraw,
     "card.expire_due": _expire_due,
     "clock.advance": _advance,
     "command.settle": _settle,

@@ -159,6 +159,16 @@ def edit_case(key: CaseKey = CASE) -> ops.CaseEdit:
     return ops.CaseEdit(account=key.account, workflow=key.workflow, case=key.case)
 
 
+def close_case(key: CaseKey = CASE) -> ops.CaseClose:
+    """The closing of a case."""
+    return ops.CaseClose(account=key.account, workflow=key.workflow, case=key.case)
+
+
+def withdraw(key: CaseKey = CASE, *, code: str = "duplicate") -> ops.CardWithdraw:
+    """The withdrawal of the cards of a case."""
+    return ops.CardWithdraw(account=key.account, workflow=key.workflow, case=key.case, code=code)
+
+
 def get(card: str, *, account: str = CASE.account, conversation: str = CHAT) -> ops.CardGet:
     """The reading of a card, by default by its owner."""
     return ops.CardGet(account=account, conversation=conversation, card=CardId(card))

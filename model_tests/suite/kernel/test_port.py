@@ -20,6 +20,8 @@ PARAMS: dict[str, dict[str, Json]] = {
     "reset": {"now": "2026-01-01T12:00:00Z", "settings": {}},
     "case.open": {"account": "a", "workflow": "w", "case": "c"},
     "case.edit": {"account": "a", "workflow": "w", "case": "c"},
+    "case.close": {"account": "a", "workflow": "w", "case": "c"},
+    "card.withdraw": {"account": "a", "workflow": "w", "case": "c", "code": "duplicate"},
     "card.present": {
         "account": "a",
         "workflow": "w",
@@ -175,6 +177,8 @@ class TestDeclarations:
             ("case.edit", "revisions"),
             ("card.list", "list"),
             ("card.dismiss", "dismiss"),
+            ("card.withdraw", "administrative"),
+            ("case.close", "administrative"),
             ("card.expire_due", "clock"),
             ("clock.advance", "clock"),
             ("command.settle", "deferred"),

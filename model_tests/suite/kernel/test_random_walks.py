@@ -48,7 +48,7 @@ class Draw:
 
 DRAWS = st.builds(
     Draw,
-    act=st.sampled_from(range(16)),
+    act=st.sampled_from(range(17)),
     card=st.sampled_from((0, 0, 0, 1, 1, 2, 3, NOBODY)),
     choice=st.sampled_from(range(len(CHOICES))),
     flags=st.sampled_from(range(32)),
@@ -120,12 +120,19 @@ def close(state: State, draw: Draw) -> ops.Operation:
     )
 
 
+def clear(state: State, draw: Draw) -> ops.Operation:
+    """A case is opened, most often, or closed, or its cards are withdrawn."""
+    key = KEYS[draw.flag(0)]
+    return (builders.open_case, builders.open_case, builders.close_case, builders.withdraw)[draw.revision](key)
+
+
 ACTS: tuple[Callable[[State, Draw], ops.Operation], ...] = (
     *(present,) * 3,
     *(respond,) * 5,
     *(settle,) * 3,
     read,
     lambda state, draw: builders.edit_case(KEYS[draw.flag(0)]),
+    clear,
     close,
     lambda state, draw: ops.CardExpireDue(),
     lambda state, draw: ops.Restart() if draw.flag(0) else ops.CommandNext(result="failed", on_failure="restore"),

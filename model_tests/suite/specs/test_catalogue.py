@@ -50,6 +50,7 @@ def explore(desk: Desk) -> Iterator[frozenset[str]]:
         operations += [answer(card, chosen) for card in cards for chosen in ("yes", "no", "record", "never")]
         operations += [answer(card, revision=state.world.cases[0].revision + 1) for card in cards]
         operations += [answer(card, revision=state.world.cases[0].revision, text="x") for card in cards]
+        operations += [builders.close_case(), builders.open_case(), builders.withdraw()]
         operations += [dismiss(card) for card in cards]
         operations += [get(card, conversation="chat-2") for card in cards]
         commands = [each.id for each in state.world.commands]

@@ -271,11 +271,15 @@ settlements = st.builds(Settle, back=st.integers(0, 2), result=results, on_failu
 next_results = st.fixed_dictionaries({"result": results, "on_failure": policies})
 looks = st.builds(Look, back=st.integers(0, 6), account=st.sampled_from([None, None, "nobody"]))
 seconds = st.sampled_from([0.4, 0.6, 61]).map(lambda each: Plain(ops.ClockAdvance(seconds=each)))
+withdrawals = _plain(
+    "card.withdraw", st.sampled_from([{**key, "code": "a copy"} for key in [*KEY_PARAMS[:1] * 3, *KEY_PARAMS]])
+)
 # Drawn in two steps, because `one_of` dissolves what it is given, and the many rare steps would outweigh the few likely ones.
 rest: tuple[st.SearchStrategy[Step], ...] = (
     *(_plain(method, keys) for method in ("case.open", "case.edit", "effects", "ledger")),
     *(_plain("card.list", owners), _plain("command.next", next_results), malformed, seconds),
     *(st.just(Plain(each)) for each in (ops.CardExpireDue(), ops.Restart())),
+    *(_plain("case.close", likely_keys), _plain("case.open", likely_keys), withdrawals),
     *(looks, closes, wrong_answers, wrong_answers, _plain("case.edit", likely_keys)),
 )
 likely: tuple[st.SearchStrategy[Step], ...] = (presentations, answers, settlements)
@@ -303,6 +307,8 @@ def _settle(result: Literal["committed", "failed"], on_failure: Literal["record"
 
 
 EDIT, LATER = Plain(read_operation("case.edit", THE_CASE)), Plain(ops.ClockAdvance(seconds=61))
+OPEN, CLOSE = (Plain(read_operation(f"case.{each}", THE_CASE)) for each in ("open", "close"))
+WITHDRAW = Plain(read_operation("card.withdraw", {**THE_CASE, "code": "a copy"}))
 COMMIT, FAIL, RESTORE = _settle("committed"), _settle("failed"), _settle("failed", "restore")
 
 DIRECTED: dict[str, tuple[Step, ...]] = {
@@ -334,6 +340,12 @@ DIRECTED: dict[str, tuple[Step, ...]] = {
         *(presents("confirm"), Close(back=0, revision="next"), Close(back=0), Close(back=0), _answer("later")),
         *(presents("review"), _answer("pay"), Close(back=0), COMMIT, Close(back=0), presents("confirm"), EDIT),
         *(Close(back=0), presents("choose", revision_independent=True), EDIT, Close(back=0, revision="none")),
+    ),
+    "closed": (
+        *(presents("confirm"), presents("review", blocking=False, revision_independent=True), CLOSE, CLOSE),
+        *(presents("confirm"), _answer("later"), EDIT, WITHDRAW, OPEN, presents("confirm"), _answer("pay"), CLOSE),
+        *(Plain(ops.Restart()), COMMIT, OPEN, presents("confirm"), WITHDRAW, presents("confirm"), _answer("pay")),
+        *(CLOSE, RESTORE, presents("confirm"), OPEN, presents("choose", revision_independent=True), _answer("both")),
     ),
     "occupied": (presents("confirm"), presents("review"), presents("confirm", on_occupied="refuse"), _answer("pay")),
     "in flight": (presents("confirm"), _answer("pay"), presents("confirm"), Plain(ops.Restart()), COMMIT),

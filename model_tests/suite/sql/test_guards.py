@@ -18,6 +18,7 @@ from keyturn.responses import Accepted, Presented, RefusalCode, Rejected, Replay
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import CardId, EffectId, Instant
 from keyturn.world import Settlement, World
+from keyturn_sql.schema import SCHEMA_VERSION
 from keyturn_sql.store import Decide, SqlStore
 
 from .programs import COMMIT, KEYS, Answer, Close, Seen, Step, presents, start
@@ -200,6 +201,8 @@ class TestConditionalChanges:
             ("meta", "issued", "-1"),
             ("meta", "id", "2"),
             ("ledger", "event", "'reopen'"),
+            ("ledger", "code", "'because'"),
+            ("cases", "closed", "2"),
         ],
     )
     def test_nonsense_is_refused(self, store: SqlStore, path: Path, table: str, column: str, value: str) -> None:
@@ -386,4 +389,4 @@ def test_the_rows_can_be_read_by_a_person(store: SqlStore, path: Path) -> None:
         (3, "resolving", "commit", "resolved", None),
     ]
     assert effects == [(0, "pay", "a note", "a note", 2)]
-    assert mark == [("a Keyturn test store", 1)]
+    assert mark == [("a Keyturn test store", SCHEMA_VERSION)]

@@ -1,0 +1,107 @@
+"""What mutants are made of: a store with one fault, what it is told of each operation, and small changes of what happens."""
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve, frozen
+
+from keyturn import operations as ops
+from keyturn.branches import Outcome
+from keyturn.capabilities import Claims
+from keyturn.cards import Interaction
+from keyturn.responses import RefusalCode, Rejected, readings
+from keyturn.settling import effect_count
+from keyturn.store import Possibility, ReferenceStore, State, possibilities
+from keyturn.values import Untrusted
+from keyturn.world import Command, Unfolding, World
+
+
+@frozen(kw_only=True)
+class Turn:
+    """One operation as it meets the store, and what the reference would do."""
+
+    state: State
+    operation: ops.Operation
+    claims: Claims
+    chosen: Possibility
+
+    @property
+    def card(self) -> Interaction | None:
+        """The interaction that the operation names, whoever asks."""
+        match self.operation:
+            case ops.CardRespond():
+                response = next((each for each in readings(self.operation.response) if each is not None), None)
+                return None if response is None else self.state.world.interaction(response.interaction_id)
+            case ops.CardGet():
+                return self.state.world.interaction(self.operation.card)
+            case _:
+                return None
+
+    def refused_with(self, *codes: RefusalCode) -> bool:
+        """Whether the reference refuses with one of these codes."""
+        outcome = self.chosen.branch.outcome
+        return isinstance(outcome, Rejected) and outcome.code in codes
+
+    def instead(self, operation: ops.Operation, world: World | None = None) -> Possibility:
+        """What the reference would do with another operation, or in another world."""
+        state = self.state if world is None else evolve(self.state, world=world)
+        return possibilities(state, operation, self.claims)[0]
+
+    def answering(self, **changes: object) -> ops.CardRespond:
+        """The same response with other fields."""
+        assert isinstance(self.operation, ops.CardRespond) and isinstance(self.operation.response, Mapping)
+        return evolve(self.operation, response=Untrusted({**self.operation.response, **changes}))
+
+
+Distort = Callable[[Turn], Possibility]
+
+
+@frozen(kw_only=True)
+class Mutant:
+    """One fault: its name, the sentence that describes it, the requirements that it breaks, and how."""
+
+    name: str
+    fault: str
+    breaks: tuple[str, ...]
+    distort: Distort
+
+
+class MutantStore(ReferenceStore):
+    """The reference store with one fault, armed or not."""
+
+    def __init__(self, mutant: Mutant, *, armed: bool = True) -> None:
+        super().__init__()
+        self.mutant, self.armed = mutant, armed
+
+    def perform(self, operation: ops.Operation) -> Outcome:
+        """Perform one operation as the faulty system would."""
+        chosen = possibilities(self.state, operation, self.claims)[0]
+        if self.armed:
+            turn = Turn(state=self.state, operation=operation, claims=self.claims, chosen=chosen)
+            chosen = self.mutant.distort(turn)
+        self.state = chosen.state
+        return chosen.branch.outcome
+
+
+# What distortions are made of.
+
+
+def with_card(world: World, after: Interaction) -> World:
+    """Return the world in which one card is another."""
+    return evolve(world, interactions=tuple(after if each.id == after.id else each for each in world.interactions))
+
+
+def answering_with(chosen: Possibility, outcome: Outcome) -> Possibility:
+    """Return what happens with another answer."""
+    return evolve(chosen, branch=evolve(chosen.branch, outcome=outcome))
+
+
+def in_world(chosen: Possibility, world: World) -> Possibility:
+    """Return what happens with another world after it."""
+    return evolve(chosen, state=evolve(chosen.state, world=world))
+
+
+def with_effect(chosen: Possibility, card: Interaction, command: Command) -> Possibility:
+    """Return what happens, and a command takes effect besides."""
+    option = next(each for each in card.payload.options if each.id == command.option)
+    unfolding = Unfolding(chosen.state.world).run(command, card, option, effect_count(option))
+    return evolve(chosen, state=State(unfolding.world, chosen.state.history.after(unfolding.happened)))
