@@ -117,7 +117,7 @@ RULES: Mapping[type[ops.Operation], Callable[..., Iterator[Branch]]] = {
     ops.CaseOpen: _open,
     ops.CaseEdit: _edit,
     ops.CaseClose: _close,
-    ops.CardPresent: lambda world, operation, claims: present(world, operation),
+    ops.CardPresent: present,
     ops.CardGet: _get,
     ops.CardList: _list,
     ops.CardRespond: respond,

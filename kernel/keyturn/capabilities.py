@@ -26,6 +26,7 @@ class Capability(StrEnum):
     DISMISS = "dismiss"
     CLOCK = "clock"
     ADMINISTRATIVE = "administrative"
+    FOR_REVISION = "for_revision"
     LEDGER = "ledger"
     ORDERED_CHECKS = "ordered_checks"
     CODED_REFUSALS = "coded_refusals"
@@ -52,6 +53,7 @@ ADDS: Mapping[Capability, str] = {
     Capability.DISMISS: "`card.dismiss`",
     Capability.CLOCK: "a clock that the suite moves, and expiry",
     Capability.ADMINISTRATIVE: "`card.withdraw` and `case.close`",
+    Capability.FOR_REVISION: "`card.present` can name the revision that its content was made from",
     Capability.LEDGER: "the ledger of every transition can be read",
     Capability.ORDERED_CHECKS: "refusal codes follow the order of the checks exactly",
     Capability.CODED_REFUSALS: "refusal codes are meaningful",
@@ -70,6 +72,7 @@ def problems_of_claims(claims: Claims) -> tuple[str, ...]:
         problems.append("`blocking` is claimed with neither `refuse` nor `replace`: claim at least one of the two")
     if Capability.BLOCKING not in claims and ways:
         problems.append(f"{', '.join(f'`{each}`' for each in sorted(ways))} is claimed without `blocking`")
-    if Capability.INDEPENDENT in claims and Capability.REVISIONS not in claims:
-        problems.append("`independent` is claimed without `revisions`")
+    if Capability.REVISIONS not in claims:
+        bound = sorted(claims & {Capability.INDEPENDENT, Capability.FOR_REVISION})
+        problems.extend(f"`{each}` is claimed without `revisions`" for each in bound)
     return tuple(problems)

@@ -231,6 +231,9 @@ class CardPresent(CaseOperation):
     kind: InteractionKind
     blocking: bool
     revision_independent: bool
+    # What the content was made from: when the case has moved since, nothing is written (I13.10). Left out, the card is
+    # bound to the current revision; on an independent card it is ignored.
+    for_revision: Revision | None = None
     payload: InteractionPayload
     expires_in: float | None = None
     text_resolution: TextResolutionPolicy = NEVER_BY_TEXT

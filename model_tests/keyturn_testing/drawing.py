@@ -95,6 +95,23 @@ def _case_for_a_card(situation: Situation, pick: Pick) -> CaseKey:
     return pick((situation.open_cases or situation.cases) if pick((True,) * 5 + (False,)) else situation.cases)
 
 
+def present_for_revision(situation: Situation, pick: Pick) -> Call:
+    """Present a card that was made from a revision: the current one, or one that the case has left."""
+    old = [each for each in situation.cards if each.believed.case_revision not in {None, _current(situation, each)}]
+    call, of_old = present_card(situation, pick), pick((True, True, False))
+    if old and of_old:
+        card = pick(old)
+        key = card.believed.key
+        case: dict[str, object] = {"account": key.account, "workflow": key.workflow, "case": key.case}
+        return evolve(call, params={**call.params, **case, "for_revision": card.bound})
+    parts = [call.params[each] for each in ("account", "workflow", "case")]
+    return evolve(call, params={**call.params, "for_revision": {"$revision": parts, "else": 1}})
+
+
+def _current(situation: Situation, card: KnownCard) -> int:
+    return situation.world.revision(card.believed.key)
+
+
 def presentable(situation: Situation) -> bool:
     """Whether the offered kinds and actions make any answerable card."""
     return bool(situation.cases) and bool(situation.kinds)

@@ -38,6 +38,14 @@ INTENTS: tuple[Intent, ...] = (
         draw=drawing.present_card,
     ),
     Intent(
+        name="present for a revision",
+        weight=2,
+        needs=frozenset({Capability.FOR_REVISION}),
+        aims=frozenset({"I13.10"}),
+        possible=drawing.presentable,
+        draw=drawing.present_for_revision,
+    ),
+    Intent(
         name="answer",
         weight=6,
         aims=frozenset({"A1", "L3", "I7.1", "E1"}),

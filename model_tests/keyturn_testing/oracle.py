@@ -15,6 +15,7 @@ from keyturn.cards import CardView, view
 from keyturn.operations import (
     CardDismiss,
     CardGet,
+    CardPresent,
     CardRespond,
     Cards,
     CaseOpened,
@@ -74,6 +75,8 @@ def translate(operation: Operation, hypothesis: Hypothesis) -> Operation:
                 conversation=operation.conversation,
                 card=CardId(_model_id(hypothesis.binding, "card", operation.card)),
             )
+        case CardPresent() if operation.for_revision is not None:
+            return evolve(operation, for_revision=_model_revision(operation.for_revision, operation.key, hypothesis))
         case CardDismiss():
             card = CardId(_model_id(hypothesis.binding, "card", operation.card))
             revision = operation.expected_case_revision

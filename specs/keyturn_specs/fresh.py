@@ -87,6 +87,17 @@ FRESH: tuple[Requirement, ...] = (
         judged_by=ByInvariant(_swept_an_independent_card),
     ),
     Requirement(
+        id="I13.10",
+        family=Family.FRESH,
+        says="A card is bound to the revision its content was made from; if the case has moved by the time of the write, "
+        "nothing answerable is written (stale_revision).",
+        why="Between reading a record and asking about it somebody may change it: the card would show what is no longer so.",
+        source="persistent interactions, Revision binding and invalidation: bound to the revision of its content",
+        needs=frozenset({Capability.REVISIONS, Capability.FOR_REVISION}),
+        applies=demanded("I13.10"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
         id="I13.11",
         family=Family.FRESH,
         says="Closing a case invalidates its Active cards (case_closed); withdrawing them does too, the "

@@ -14,7 +14,7 @@ const DESCRIPTION = {
   system: { name: 'node-example', version: '0.1.0', language: 'javascript' },
   claims: [
     'cards', 'owners', 'revisions', 'independent', 'blocking', 'refuse', 'replace', 'list', 'freeform', 'replay',
-    'deferred', 'dismiss', 'clock', 'administrative', 'ledger', 'coded_refusals', 'ordered_checks', 'restart',
+    'deferred', 'dismiss', 'clock', 'administrative', 'for_revision', 'ledger', 'coded_refusals', 'ordered_checks', 'restart',
   ],
   environment: 'test', // the store may be wiped by `reset`; one that keeps real decisions must never say so
 };
@@ -27,6 +27,7 @@ const newCard = {
   kind: isString,
   blocking: isBoolean,
   revision_independent: optional(isBoolean), // left out = bound
+  for_revision: optional(isNumber), // the revision that the content was made from
   payload: isPayload,
   expires_in: optional(isNumber), // in seconds; too short a time is an invalid card
   on_occupied: optional(oneOf('refuse', 'replace')), // left out = refuse, which harms nobody

@@ -143,6 +143,7 @@ export class Store {
     if (this.caseOf(request)?.closed !== false) return rejected('not_found'); // never opened, or closed
     const timeToAnswer = lengthOf(request.expires_in);
     if (timeToAnswer <= 0 || !isAnswerable(request.kind, request.payload)) return rejected('invalid_card');
+    if (this.isOutdated(request)) return rejected('stale_revision'); // I13.10
     const occupant = request.blocking ? this.slotHolder(request) : undefined;
     const mayTakeSlot = !occupant || (occupant.status === 'active' && request.on_occupied === 'replace');
     if (!mayTakeSlot) return rejected('slot_occupied'); // I5.2, I5.4
@@ -151,6 +152,11 @@ export class Store {
     if (occupant) this.move(occupant, 'invalidate', { reason: 'superseded', superseded_by: id });
     const card = this.move(this.draw(id, request, this.now + timeToAnswer), 'present');
     return { outcome: 'presented', card: viewOf(card), invalidated: occupant ? [occupant.id] : [] };
+  }
+
+  /** Whether the case has moved since the content was made; an independent card does not care. */
+  isOutdated({ revision_independent: independent, for_revision: source, ...key }) {
+    return !independent && (source ?? null) !== null && source !== this.caseOf(key).revision;
   }
 
   /** The blocking card of the case that is open, if any. An overdue one has ended, even if no sweep has run (I5.9, L7). */

@@ -220,6 +220,19 @@ describe('a revision', () => {
   });
 });
 
+describe('a card that was made from a revision', () => {
+  scenario('is not written once the case has moved', async (peer) => {
+    assert.equal((await peer.present({ for_revision: 1 })).card.case_revision, 1);
+    await peer.call('case.edit', CASE);
+    assert.deepEqual(await peer.present({ for_revision: 1 }), rejected('stale_revision'));
+    assert.deepEqual(await peer.present({ for_revision: 1, kind: 'boolean' }), rejected('invalid_card'));
+    assert.equal((await peer.present({ for_revision: 1, revision_independent: true })).outcome, 'presented');
+    assert.deepEqual(await peer.present({ for_revision: 1 }), rejected('stale_revision')); // before the slot
+    assert.deepEqual(await peer.present({ for_revision: 2 }), rejected('slot_occupied'));
+    assert.equal((await peer.call('ledger', CASE)).entries.length, 3);
+  });
+});
+
 describe('a case', () => {
   scenario('that is closed asks nobody until it is opened again', async (peer) => {
     const { card } = await peer.present();

@@ -65,6 +65,12 @@ _ALL = (
     ),
     _mutant("edit-sweeps-everything", "I13.4", records.sweeps_everything, "An edit invalidates independent cards too."),
     _mutant(
+        "binds-at-the-write",
+        "I13.10",
+        records.binds_to_the_current_revision,
+        "Old content is bound to the new revision.",
+    ),
+    _mutant(
         "closed-case-keeps-asking", "I13.11", records.closes_and_leaves_cards, "A closed case leaves its cards active."
     ),
     _mutant(

@@ -3,7 +3,7 @@
 from attrs import evolve
 
 from keyturn import operations as ops
-from keyturn.responses import Rejected
+from keyturn.responses import RefusalCode, Rejected
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.store import Possibility, State
 from keyturn.world import Unfolding
@@ -52,6 +52,14 @@ def sweeps_everything(turn: Turn) -> Possibility:
         if each.key == operation.key and each.status is InteractionStatus.ACTIVE:
             unfolding = unfolding.move(each.id, InteractionEvent.INVALIDATE, ops.Cause(reason="revision_changed"))
     return evolve(turn.chosen, state=State(unfolding.world, turn.chosen.state.history.after(unfolding.happened)))
+
+
+def binds_to_the_current_revision(turn: Turn) -> Possibility:
+    """Bind every card to the revision at the time of the write, whatever it was made from (I13.10)."""
+    operation = turn.operation
+    if not isinstance(operation, ops.CardPresent) or not turn.refused_with(RefusalCode.STALE_REVISION):
+        return turn.chosen
+    return turn.instead(evolve(operation, for_revision=None))
 
 
 def closes_and_leaves_cards(turn: Turn) -> Possibility:

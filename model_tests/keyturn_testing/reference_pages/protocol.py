@@ -118,9 +118,10 @@ _KINDS = """\
 ## Kinds
 
 `card.present` refuses a card that nobody could answer as `invalid_card`, and writes nothing. It checks in this order: the case
-is open (`not_found`), the card is answerable (`invalid_card`), the blocking slot of the case is free (`slot_occupied`). With
-`on_occupied` = `replace` an Active occupant is invalidated instead; a Resolving one never is. This version refuses
-`multi_select` and does not ask for it."""
+is open (`not_found`), the card is answerable (`invalid_card`), the case is at `for_revision` where a bound card names it
+(`stale_revision`), the blocking slot of the case is free (`slot_occupied`). `for_revision` is the revision that the content was
+made from; left out, the card is bound to the current one. With `on_occupied` = `replace` an Active occupant is invalidated
+instead; a Resolving one never is. This version refuses `multi_select` and does not ask for it."""
 
 
 class Vocabulary:

@@ -106,9 +106,11 @@ def _present(names: Names, params: Params, label: str) -> str:
     where = f"in {plain(params.get('conversation'))} on {_case(params)}"
     due = params.get("expires_in")
     expiry = "" if due is None else f", which expires in {value_of(due)} s"
+    made = params.get("for_revision")
+    source = "" if made is None else f", made from what it says {names.referred_revision(made, name)}"
     replacing = params.get("blocking") is True and params.get("on_occupied") == "replace"
     manner = ", instead of the one that blocks" if replacing else ""
-    return f"{_who(params)} presents {what} {where}{expiry}{manner} ({name}; {_options(params.get('payload'))})"
+    return f"{_who(params)} presents {what} {where}{expiry}{source}{manner} ({name}; {_options(params.get('payload'))})"
 
 
 def _options(payload: object) -> str:

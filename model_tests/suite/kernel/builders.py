@@ -90,6 +90,7 @@ def present(
     conversation: str = CHAT,
     expires_in: float | None = None,
     on_occupied: Literal["refuse", "replace"] = "refuse",
+    for_revision: int | None = None,
 ) -> ops.CardPresent:
     """The presenting of a card, by default a bound one with an option of every class that does not block."""
     return ops.CardPresent(
@@ -100,6 +101,7 @@ def present(
         kind=kind,
         blocking=blocking,
         revision_independent=independent,
+        for_revision=None if for_revision is None else Revision(for_revision),
         payload=payload(*options),
         expires_in=expires_in,
         on_occupied=on_occupied,

@@ -30,6 +30,7 @@ PARAMS: dict[str, dict[str, Json]] = {
         "kind": "boolean",
         "blocking": True,
         "revision_independent": False,
+        "for_revision": 3,
         "payload": {"title": "T", "options": []},
         "expires_in": 1.5,
         "text_resolution": {"kind": "never"},

@@ -101,6 +101,7 @@ def present(state: State, draw: Draw) -> ops.CardPresent:
         on_occupied="replace" if draw.flag(3) else "refuse",
         conversation=CHATS[draw.flag(4)],
         expires_in=(None, None, 1, 2)[draw.revision],
+        for_revision=(None, None, 1, 2)[draw.choice % 4],
     )
 
 

@@ -123,7 +123,7 @@ class TestReferenceStore:
             {"id": "no", "label": "No", "action": {"kind": "decline"}, "freeform": {"kind": "optional", "max_length": 9}},
         ]}  # fmt: skip
         written = store.card_present(
-            **KEY, conversation="chat-1", kind="confirm_command", blocking=True, revision_independent=False,
+            **KEY, conversation="chat-1", kind="confirm_command", blocking=True, revision_independent=False, for_revision=None,
             payload=body, expires_in=60, text_resolution=None, confirms_risk="destructive", on_occupied="refuse",
         )  # fmt: skip
         card = written["card"]

@@ -43,6 +43,7 @@ def explore(desk: Desk) -> Iterator[frozenset[str]]:
         operations += [present(*options, blocking=True, on_occupied="replace", expires_in=2), ops.Restart()]
         operations += [
             present(*options, blocking=True),
+            present(*options, for_revision=1),
             present(option("", builders.PAY)),
             answer("card-99"),
             respond(1),

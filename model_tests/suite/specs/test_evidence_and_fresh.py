@@ -209,6 +209,24 @@ class TestIndependent:
         assert not applies("I13.4", desk.moment(edit_case()))
 
 
+class TestMadeFromARevision:
+    """I13.10: if the case has moved by the time of the write, nothing answerable is written (stale_revision)."""
+
+    def test_presenting_old_content_exercises_it(self) -> None:
+        """On a case that has moved; not of the current revision, of none, or where no revision counts."""
+        desk = Watched()
+        assert not applies("I13.10", desk.moment(present(for_revision=1)))
+        desk.edit()
+        assert applies("I13.10", desk.moment(present(for_revision=1)))
+        spared = (
+            present(for_revision=2),
+            present(),
+            present(for_revision=1, independent=True),
+            present(option("", BOTH)),
+        )
+        assert [applies("I13.10", desk.moment(each)) for each in spared] == [False] * 4
+
+
 class TestClosing:
     """I13.11: Closing a case invalidates its Active cards; withdrawing them does too; Resolving ones are spared."""
 

@@ -232,6 +232,7 @@ presentations = st.builds(
             "conversation": st.sampled_from(CONVERSATIONS),
             "blocking": st.sampled_from([True, False]),
             "revision_independent": st.sampled_from([False, False, True]),
+            "for_revision": st.sampled_from([None, None, None, 1, 2]),
             "expires_in": st.sampled_from([None, None, 0.0, 0.5, 60]),
             "on_occupied": st.sampled_from(["replace", "refuse"]),
             "confirms_risk": st.sampled_from([None, "read_only"]),
@@ -346,6 +347,15 @@ DIRECTED: dict[str, tuple[Step, ...]] = {
         *(presents("confirm"), _answer("later"), EDIT, WITHDRAW, OPEN, presents("confirm"), _answer("pay"), CLOSE),
         *(Plain(ops.Restart()), COMMIT, OPEN, presents("confirm"), WITHDRAW, presents("confirm"), _answer("pay")),
         *(CLOSE, RESTORE, presents("confirm"), OPEN, presents("choose", revision_independent=True), _answer("both")),
+    ),
+    "made from a revision": (
+        *(presents("confirm", for_revision=1), EDIT, presents("confirm", for_revision=1)),
+        *(presents("unanswerable", for_revision=1), presents("review", for_revision=1, revision_independent=True)),
+        *(
+            presents("confirm", for_revision=1, on_occupied="refuse"),
+            presents("confirm", for_revision=2),
+            _answer("pay"),
+        ),
     ),
     "occupied": (presents("confirm"), presents("review"), presents("confirm", on_occupied="refuse"), _answer("pay")),
     "in flight": (presents("confirm"), _answer("pay"), presents("confirm"), Plain(ops.Restart()), COMMIT),
