@@ -33,6 +33,7 @@ Outcome: TypeAlias = (
     | ops.ClockAdvanced
     | ops.Effects
     | ops.Ledger
+    | ops.Metrics
 )
 """Everything that an operation can answer."""
 

@@ -28,6 +28,7 @@ class Capability(StrEnum):
     ADMINISTRATIVE = "administrative"
     FOR_REVISION = "for_revision"
     LEDGER = "ledger"
+    METRICS = "metrics"
     ORDERED_CHECKS = "ordered_checks"
     CODED_REFUSALS = "coded_refusals"
     RESTART = "restart"
@@ -55,6 +56,7 @@ ADDS: Mapping[Capability, str] = {
     Capability.ADMINISTRATIVE: "`card.withdraw` and `case.close`",
     Capability.FOR_REVISION: "`card.present` can name the revision that its content was made from",
     Capability.LEDGER: "the ledger of every transition can be read",
+    Capability.METRICS: "counters of what was written, resolved, refused as stale and failed",
     Capability.ORDERED_CHECKS: "refusal codes follow the order of the checks exactly",
     Capability.CODED_REFUSALS: "refusal codes are meaningful",
     Capability.RESTART: "the system can be restarted on its data",

@@ -17,9 +17,9 @@ from keyturn.cards import (
     InteractionKind,
     InteractionPayload,
     RiskClass,
-    StoredAction,
     TextResolutionPolicy,
 )
+from keyturn.evidence import NOTHING_COUNTED, Cause, Effect, LedgerEntry, Metrics
 from keyturn.responses import (
     Accepted,
     Declined,
@@ -33,19 +33,16 @@ from keyturn.responses import (
     Resolved,
     Restored,
 )
-from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import (
     CardId,
     CaseKey,
     CommandId,
-    Document,
-    EffectId,
-    IdempotencyKey,
     Instant,
-    PayloadHash,
     Revision,
     Untrusted,
 )
+
+__all__ = ["NOTHING_COUNTED", "Cause", "Effect", "LedgerEntry", "Metrics"]
 
 
 @frozen(kw_only=True)
@@ -101,50 +98,6 @@ class ClockAdvanced:
     """The clock's new time."""
 
     now: Instant
-
-
-@frozen(kw_only=True)
-class Effect:
-    """The thing in the world that a command did; `case_revision` is the one after the commit (I7.1, I7.6)."""
-
-    id: EffectId
-    command: CommandId
-    idempotency_key: IdempotencyKey
-    card: CardId
-    option: str
-    action: StoredAction
-    arguments: Document | None = field(default=None, metadata={"lenient": True})
-    freeform: str | None = None
-    payload_hash: PayloadHash
-    case_revision: Revision
-
-
-@frozen(kw_only=True)
-class Cause:
-    """Why a transition happened; accept, commit, fail and restore name their command (E1).
-
-    `code` is why a command did not commit, or why cards were withdrawn, in the words of whoever withdrew them.
-    """
-
-    option: str | None = field(default=None, metadata={"lenient": True})
-    command: CommandId | None = None
-    reason: Literal["revision_changed", "superseded", "case_closed", "administrative"] | None = None
-    code: str | None = field(default=None, metadata={"lenient": True})
-    superseded_by: CardId | None = None
-    new_revision: Revision | None = field(default=None, metadata={"lenient": True})
-
-
-@frozen(kw_only=True)
-class LedgerEntry:
-    """One transition of one card, as the append-only ledger keeps it; `from` is absent for `present` (E1)."""
-
-    seq: int = field(metadata={"free": True})
-    at: Instant
-    card: CardId
-    from_status: InteractionStatus | None = field(default=None, metadata={"wire": "from"})
-    event: InteractionEvent
-    to_status: InteractionStatus = field(metadata={"wire": "to"})
-    cause: Cause
 
 
 @frozen(kw_only=True)
@@ -363,6 +316,16 @@ class ReadLedger(CaseOperation):
 
 
 @frozen(kw_only=True)
+class ReadMetrics(Operation):
+    """Reads the counters, for the observer (E3)."""
+
+    method: ClassVar[str] = "metrics"
+    needs: ClassVar[Capability] = Capability.METRICS
+    changes: ClassVar[bool] = False
+    results: ClassVar[tuple[type, ...]] = (Metrics,)
+
+
+@frozen(kw_only=True)
 class Restart(Operation):
     """Stops the system and starts it again on its data."""
 
@@ -373,7 +336,17 @@ class Restart(Operation):
 
 OPERATIONS: tuple[type[Operation], ...] = (
     *(Reset, CaseOpen, CaseEdit, CaseClose, CardPresent, CardGet, CardList, CardRespond, CardDismiss),
-    *(CardWithdraw, CardExpireDue, ClockAdvance, CommandSettle, CommandNext, ReadEffects, ReadLedger, Restart),
+    *(
+        CardWithdraw,
+        CardExpireDue,
+        ClockAdvance,
+        CommandSettle,
+        CommandNext,
+        ReadEffects,
+        ReadLedger,
+        ReadMetrics,
+        Restart,
+    ),
 )
 """Every operation, in the order of the reference pages."""
 

@@ -108,6 +108,10 @@ class Port(Protocol):
         """`ledger`: Reads the ledger of a case, for the observer (E1)."""
         ...
 
+    def metrics(self) -> Answer:
+        """`metrics`: Reads the counters, for the observer (E3)."""
+        ...
+
     def restart(self) -> Answer:
         """`restart`: Stops the system and starts it again on its data."""
         ...
@@ -230,6 +234,10 @@ class OperationMethods(ABC):
     def ledger(self, *, account: str, workflow: str, case: str) -> dict[str, Json]:
         """`ledger`: Reads the ledger of a case, for the observer (E1)."""
         return self._call("ledger", {"account": account, "workflow": workflow, "case": case})
+
+    def metrics(self) -> dict[str, Json]:
+        """`metrics`: Reads the counters, for the observer (E3)."""
+        return self._call("metrics", {})
 
     def restart(self) -> dict[str, Json]:
         """`restart`: Stops the system and starts it again on its data."""

@@ -36,6 +36,7 @@ _BY_AGE = _CARDS.order_by(schema.interactions.c.position)
 _COMMANDS = _select(schema.commands, rows.COMMAND).order_by(schema.commands.c.position)
 
 META = _select(schema.meta, rows.WORLD)
+COUNTERS = _select(schema.meta, rows.METRICS)
 CASE = _given(_select(schema.cases, rows.CASE), schema.cases, *rows.CASE_KEY.columns)
 CARD = _given(_CARDS, schema.interactions, "id")
 OWNED_CARD = _given(CARD, schema.interactions, "account", "conversation")
@@ -182,5 +183,14 @@ def _ledger(connection: Connection, operation: ops.ReadLedger) -> Outcome:
     return ops.Ledger(entries=tuple(map(rows.LEDGER_ENTRY.record, found)))
 
 
-HISTORIES: Mapping[type[ops.Operation], Callable[..., Outcome]] = {ops.ReadEffects: _effects, ops.ReadLedger: _ledger}
+def _metrics(connection: Connection, operation: ops.ReadMetrics) -> Outcome:
+    (metrics,) = map(rows.METRICS.record, _found(connection, COUNTERS, {}))
+    return metrics
+
+
+HISTORIES: Mapping[type[ops.Operation], Callable[..., Outcome]] = {
+    ops.ReadEffects: _effects,
+    ops.ReadLedger: _ledger,
+    ops.ReadMetrics: _metrics,
+}
 """How history is told: from the tables, without the kernel."""

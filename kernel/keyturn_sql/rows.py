@@ -22,7 +22,7 @@ from keyturn.cards import (
     StoredAction,
     TextResolutionPolicy,
 )
-from keyturn.operations import Cause, CommandSettle, Effect, LedgerEntry
+from keyturn.operations import Cause, CommandSettle, Effect, LedgerEntry, Metrics
 from keyturn.responses import Settled
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import CaseKey, Document, Json, document
@@ -231,6 +231,9 @@ LEDGER_ENTRY: Shape[LedgerEntry] = _shape(
     cause=CAUSE.kept(),
 )
 """The rows of `ledger`."""
+
+METRICS: Shape[Metrics] = _shape(Metrics, "created", "resolved", "stale", "failed")
+"""The counters, in the row of `meta`."""
 
 _PAYLOAD = INTERACTION.columns.index("payload")
 

@@ -26,7 +26,7 @@ from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.table import OPEN
 from keyturn_sql.dialects import EXACT_TEXT, WHOLE_NUMBER, partial_index
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Grows with every change of the tables; a store of another version is not opened."""
 
 _RESULTS, _POLICIES = ("committed", "failed"), ("record", "restore")
@@ -54,6 +54,9 @@ OCCUPIES = f"blocking AND {IS_OPEN}"
 CAN_EXPIRE = f"status = '{InteractionStatus.ACTIVE}' AND expires_at IS NOT NULL"
 """The condition of the cards that a sweep may find overdue (L7)."""
 
+COUNTERS = ("created", "resolved", "stale", "failed")
+"""The columns of the counters; each moves in the transaction that does what it counts (E3)."""
+
 metadata = MetaData(
     naming_convention={
         "ix": "%(table_name)s_by_%(column_0_name)s",
@@ -75,8 +78,9 @@ meta = Table(
     Column("issued", WHOLE_NUMBER, _at_least("issued", 0), nullable=False),
     Column("next_result", EXACT_TEXT, _one_of("next_result", _RESULTS), nullable=False),
     Column("next_on_failure", EXACT_TEXT, _one_of("next_on_failure", _POLICIES), nullable=False),
+    *(Column(each, WHOLE_NUMBER, _at_least(each, 0), nullable=False, default=0) for each in COUNTERS),
 )
-"""One row: whose file this is, the clock, the counter of ids that were ever given out (I6.7), the next settlement."""
+"""One row: whose file this is, the clock, how many ids were ever given out (I6.7), the next settlement, the counters (E3)."""
 
 cases = Table(
     "cases",

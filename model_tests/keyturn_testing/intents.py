@@ -130,7 +130,7 @@ INTENTS: tuple[Intent, ...] = (
         name="settle a command",
         weight=7,
         needs=frozenset({Capability.DEFERRED}),
-        aims=frozenset({"L3", "I7.1", "I14.1", "I14.2"}),
+        aims=frozenset({"L3", "I7.1", "I14.1", "I14.2", "E3"}),
         possible=lambda situation: any(each.believed.settlement is None for each in situation.commands),
         draw=drawing.settle,
     ),

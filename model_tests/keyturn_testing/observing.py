@@ -1,6 +1,6 @@
 """Reading everything that an observer can read of a system, after each step.
 
-Lists come first, because after a lost reply they may show a card's id first; the ledger comes last. A system may sweep
+Lists come first, because after a lost reply they may show a card's id first; ledger and counters come last. A system may sweep
 overdue cards when it is read, so a snapshot that shows an overdue card is read until it no longer changes. An answer that is
 the same as before is not decoded again.
 """
@@ -108,6 +108,7 @@ class Observer:
             cards={each.id: self._card(each) for each in self.offered.values()},
             effects={key: self._on_case(ops.ReadEffects, ops.Effects, key).effects for key in self.cases},
             ledger={key: self._on_case(ops.ReadLedger, ops.Ledger, key).entries for key in ledgers},
+            metrics=self._read(ops.ReadMetrics, ops.Metrics) if Capability.METRICS in self.claims else None,
         )
 
     def _read(self, operation: type[ops.Operation], wanted: type[T], **params: str) -> T | None:

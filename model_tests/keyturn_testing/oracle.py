@@ -159,6 +159,8 @@ def _compare_snapshot(matching: Matching, state: State, after: Snapshot) -> None
         matching.batches = tuple(map(len, batches))
         expected = Ledger(entries=tuple(each for batch in batches for each in batch))
         matching.compare(("ledger", key.case), expected, Ledger(entries=entries))
+    if after.metrics is not None:
+        matching.compare(("metrics",), state.history.metrics, after.metrics)
 
 
 def _status(seen: CardView | None) -> InteractionStatus | None:
@@ -172,6 +174,7 @@ _AREAS: Mapping[str, Area] = {
     "card": Area.CARD,
     "list": Area.CARD,
     "ledger": Area.LEDGER,
+    "metrics": Area.METRICS,
 }
 
 

@@ -246,6 +246,7 @@ class _Walk:
 _WHAT_CLAIMS_ADD: tuple[tuple[str, Mapping[str, Json]], ...] = (
     ("effects", _CASE),
     ("ledger", _CASE),
+    ("metrics", {}),
     ("case.edit", _CASE),
     ("clock.advance", {"seconds": 1}),
     ("card.expire_due", {}),

@@ -38,6 +38,7 @@ class Area(StrEnum):
     REVISION = "revision"
     CARD = "card"
     LEDGER = "ledger"
+    METRICS = "metrics"
 
 
 Antecedent: TypeAlias = Callable[[Moment], bool]

@@ -14,7 +14,7 @@ const DESCRIPTION = {
   system: { name: 'node-example', version: '0.1.0', language: 'javascript' },
   claims: [
     'cards', 'owners', 'revisions', 'independent', 'blocking', 'refuse', 'replace', 'list', 'freeform', 'replay',
-    'deferred', 'dismiss', 'clock', 'administrative', 'for_revision', 'ledger', 'coded_refusals', 'ordered_checks', 'restart',
+    'deferred', 'dismiss', 'clock', 'administrative', 'for_revision', 'ledger', 'metrics', 'coded_refusals', 'ordered_checks', 'restart',
   ],
   environment: 'test', // the store may be wiped by `reset`; one that keeps real decisions must never say so
 };
@@ -54,6 +54,7 @@ const METHODS = {
   'clock.advance': [{ seconds: isSeconds }, (store, params) => store.advance(params)],
   'command.settle': [end, (store, params) => store.settle(params)],
   'effects': [ofCase, (store, params) => store.effects(params)],
+  'metrics': [{}, (store) => store.metrics()],
   'ledger': [ofCase, (store, params) => store.ledger(params)],
 };
 
@@ -66,7 +67,7 @@ export function methodsOf(store, database) {
     const wrong = wrongField(fields, params);
     if (wrong !== undefined) throw new RpcError(INVALID_PARAMS, `${method}: ${wrong} is missing or wrong`);
     try {
-      return database.transaction(() => operation(store, params));
+      return database.transaction(() => store.countRefusal(operation(store, params)));
     } catch (error) {
       return refusalOf(method, error);
     }

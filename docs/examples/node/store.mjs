@@ -135,6 +135,8 @@ export class Store {
     this.#db.put('ledger', seq, {
       seq, at: formatTime(this.now), account, workflow, case: ofCase, card: id, from, event, to: moved.status, cause,
     });
+    if (event === 'present') this.count('created');
+    if (moved.status === 'resolved' || moved.status === 'failed') this.count(moved.status);
     return moved;
   }
 
@@ -379,6 +381,21 @@ export class Store {
   }
 
   // For the observer
+
+  /** Each counter moves in the transaction that does what it counts, so that a crash cannot come between (E3). */
+  count(counter) {
+    const counters = this.metrics();
+    this.#db.put('meta', 'counters', { ...counters, [counter]: counters[counter] + 1 });
+  }
+
+  countRefusal(outcome) {
+    if (outcome.code === 'stale_revision') this.count('stale');
+    return outcome;
+  }
+
+  metrics() {
+    return this.#db.get('meta', 'counters') ?? { created: 0, resolved: 0, stale: 0, failed: 0 };
+  }
 
   effects(key) {
     return { effects: this.#db.rows('effects').filter((effect) => isOfCase(effect, key)) };

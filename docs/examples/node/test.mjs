@@ -233,6 +233,26 @@ describe('a card that was made from a revision', () => {
   });
 });
 
+describe('the counters', () => {
+  scenario('count what was written, resolved, refused as stale and failed, and no restore', async (peer) => {
+    const counts = async () => Object.values(await peer.call('metrics'));
+    assert.deepEqual(Object.keys(await peer.call('metrics')), ['created', 'resolved', 'stale', 'failed']);
+    const { card } = await peer.present();
+    await peer.respond(card, 'yes', { expected_case_revision: 2 });
+    assert.deepEqual(await counts(), [1, 0, 1, 0]);
+    await peer.settle((await peer.respond(card, 'yes')).command, 'failed', 'restore');
+    assert.deepEqual(await counts(), [1, 0, 1, 0]);
+    await peer.settle((await peer.respond(card, 'yes')).command, 'failed');
+    const { card: next } = await peer.present();
+    await peer.settle((await peer.respond(next, 'yes')).command);
+    await peer.respond(next, 'no');
+    await peer.restart();
+    assert.deepEqual(await counts(), [2, 1, 1, 1]);
+    await peer.call('reset', { now: '2026-01-01T12:00:00Z' });
+    assert.deepEqual(await counts(), [0, 0, 0, 0]);
+  });
+});
+
 describe('a case', () => {
   scenario('that is closed asks nobody until it is opened again', async (peer) => {
     const { card } = await peer.present();

@@ -96,6 +96,9 @@ _ALL = (
         "Only the newest of several cards can be answered.",
     ),
     _mutant("ledger-without-accepts", "E1", records.leaves_out_accepts, "The ledger does not say who accepted what."),
+    _mutant(
+        "restore-counts-as-failure", "E3", records.counts_restores_as_failures, "A command given back counts as failed."
+    ),
 )
 
 MUTANTS: Mapping[str, Mutant] = {each.name: each for each in _ALL}

@@ -6,7 +6,7 @@ from keyturn import operations as ops
 from keyturn.cards import ActionClass
 from keyturn.responses import Declined, RefusalCode, Rejected, Replayed
 from keyturn.status import InteractionStatus
-from keyturn.store import History, Possibility, State
+from keyturn.store import Possibility, State
 from keyturn_testing.mutants.base import Turn, answering_with, in_world, with_card, with_effect
 
 
@@ -21,7 +21,7 @@ def runs_the_first_option(turn: Turn) -> Possibility:
         card = turn.chosen.state.world.interaction(effects[number].card)
         assert card is not None
         effects[number] = evolve(effects[number], action=card.payload.options[0].action)
-    state = State(turn.chosen.state.world, History(tuple(effects), history.batches))
+    state = State(turn.chosen.state.world, evolve(history, effects=tuple(effects)))
     return evolve(turn.chosen, state=state)
 
 

@@ -3,7 +3,7 @@
 from attrs import evolve
 
 from keyturn import operations as ops
-from keyturn.responses import RefusalCode, Rejected
+from keyturn.responses import RefusalCode, Rejected, Restored
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.store import Possibility, State
 from keyturn.world import Unfolding
@@ -69,6 +69,16 @@ def closes_and_leaves_cards(turn: Turn) -> Possibility:
     closed = Unfolding(turn.state.world).close(turn.operation.key).world
     told = answering_with(turn.chosen, ops.CardsInvalidated(invalidated=()))
     return evolve(told, state=evolve(turn.state, world=closed))
+
+
+def counts_restores_as_failures(turn: Turn) -> Possibility:
+    """Count a command that was given back as one that failed (E3)."""
+    chosen = turn.chosen
+    if not isinstance(chosen.branch.outcome, Restored) or not chosen.branch.happened:
+        return chosen
+    metrics = chosen.state.history.metrics
+    history = evolve(chosen.state.history, metrics=evolve(metrics, failed=metrics.failed + 1))
+    return evolve(chosen, state=evolve(chosen.state, history=history))
 
 
 def leaves_out_accepts(turn: Turn) -> Possibility:

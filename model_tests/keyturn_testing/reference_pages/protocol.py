@@ -62,8 +62,8 @@ _RULES = """\
   not compared.
 - **Accounts, conversations, workflows, cases and option ids** compare exactly.
 - **Between two steps everything is read**: `case.open` for the revision of each case that is open (opening again changes
-  nothing; a closed case is left alone), `card.list`, `card.get` for every card that was ever offered, `effects` and `ledger`,
-  as far as they are claimed. A system sees these reads as calls like any other.
+  nothing; a closed case is left alone), `card.list`, `card.get` for every card that was ever offered, `effects`, `ledger`
+  and `metrics`, as far as they are claimed. A system sees these reads as calls like any other.
 - **Each example begins with `reset`**, and no two examples may see each other's data."""
 
 _HANDSHAKE = """\

@@ -160,6 +160,10 @@ def _counted(field: str, thing: str, things: str) -> Words:
     return told
 
 
+def _counters(names: Names | None, answer: Answer) -> str:
+    return ", ".join(f"{value_of(answer.get(each))} {each}" for each in ("created", "resolved", "stale", "failed"))
+
+
 _BY_FIELD: Mapping[str, Words] = {
     "error": _error,
     "revision": _revision,
@@ -169,5 +173,6 @@ _BY_FIELD: Mapping[str, Words] = {
     "now": lambda names, answer: f"the clock says {value_of(answer['now'])}",
     "effects": _counted("effects", "effect", "effects"),
     "entries": _counted("entries", "entry", "entries"),
+    "created": _counters,
 }
 """How an answer without an outcome is told: by the first of these fields that it has."""

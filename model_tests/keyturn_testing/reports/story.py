@@ -216,6 +216,7 @@ _TELLERS: Mapping[str, Teller] = {
     "command.next": _next,
     "effects": _reads("effects"),
     "ledger": _reads("ledger"),
+    "metrics": lambda names, params, label: "the observer reads the counters",
     "restart": _restart,
     "reset": lambda names, params, label: "everything is forgotten, and the clock set",
 }

@@ -224,7 +224,7 @@ class Desk(ReferenceStore):
 
     def take(self, branch: Branch) -> None:
         """Let a branch come true, also one that the reference would not choose."""
-        self.state = State(branch.world, self.state.history.after(branch.happened))
+        self.state = State(branch.world, self.state.history.after(branch.happened, branch.outcome))
 
     def outcomes(self, operation: ops.Operation) -> tuple[str, ...]:
         """Every outcome that may come now, in words, each once and in their order."""

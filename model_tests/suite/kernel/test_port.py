@@ -47,6 +47,7 @@ PARAMS: dict[str, dict[str, Json]] = {
     "command.next": {"result": "failed", "on_failure": "restore"},
     "effects": {"account": "a", "workflow": "w", "case": "c"},
     "ledger": {"account": "a", "workflow": "w", "case": "c"},
+    "metrics": {},
     "restart": {},
 }
 
@@ -165,12 +166,13 @@ class TestDeclarations:
         assert operation.results
 
     @pytest.mark.parametrize(
-        ("method", "changes"), [("card.get", False), ("card.list", False), ("effects", False), ("ledger", False)]
+        ("method", "changes"),
+        [("card.get", False), ("card.list", False), ("effects", False), ("ledger", False), ("metrics", False)],
     )
     def test_only_reads_change_nothing(self, method: str, changes: bool) -> None:
-        """The four reads, and no other operation, say that they change nothing."""
+        """The five reads, and no other operation, say that they change nothing."""
         assert ops.BY_METHOD[method].changes is changes
-        assert sum(not each.changes for each in ops.OPERATIONS) == 4
+        assert sum(not each.changes for each in ops.OPERATIONS) == 5
 
     @pytest.mark.parametrize(
         ("method", "capability"),
@@ -185,6 +187,7 @@ class TestDeclarations:
             ("command.settle", "deferred"),
             ("command.next", "cards"),
             ("ledger", "ledger"),
+            ("metrics", "metrics"),
             ("restart", "restart"),
             ("effects", "cards"),
         ],

@@ -109,8 +109,9 @@ class TestCatalogue:
             ("I5.3", set(), {Capability.BLOCKING, Capability.REPLACE}),
             ("I14.2", ALL_CLAIMS, set()),
             ("E1", ALL_CLAIMS - {Capability.LEDGER}, {Capability.LEDGER}),
+            ("E3", ALL_CLAIMS - {Capability.LEDGER, Capability.METRICS}, {Capability.METRICS}),
         ],
-        ids=["cards", "replace", "nothing", "all", "ledger"],
+        ids=["cards", "replace", "nothing", "all", "ledger", "metrics"],
     )
     def test_what_is_missing_for_a_claim_is_told(
         self, requirement: str, claims: set[Capability], missing: set[Capability]
@@ -123,11 +124,10 @@ class TestCatalogue:
         [
             (Family.ONE_QUESTION, Capability.BLOCKING),
             (Family.FRESH, Capability.REVISIONS),
-            (Family.EVIDENCE, Capability.LEDGER),
         ],
     )
     def test_a_whole_family_needs_its_capability(self, family: Family, capability: Capability) -> None:
-        """All of I5 needs `blocking`, all of I13 `revisions`; the ledger is judged where it can be read."""
+        """All of I5 needs `blocking`, all of I13 `revisions`."""
         assert all(capability in each.needs for each in REQUIREMENTS if each.family is family)
 
 

@@ -279,7 +279,7 @@ withdrawals = _plain(
 rest: tuple[st.SearchStrategy[Step], ...] = (
     *(_plain(method, keys) for method in ("case.open", "case.edit", "effects", "ledger")),
     *(_plain("card.list", owners), _plain("command.next", next_results), malformed, seconds),
-    *(st.just(Plain(each)) for each in (ops.CardExpireDue(), ops.Restart())),
+    *(st.just(Plain(each)) for each in (ops.CardExpireDue(), ops.Restart(), ops.ReadMetrics())),
     *(_plain("case.close", likely_keys), _plain("case.open", likely_keys), withdrawals),
     *(looks, closes, wrong_answers, wrong_answers, _plain("case.edit", likely_keys)),
 )
