@@ -107,7 +107,7 @@ def _present(names: Names, params: Params, label: str) -> str:
     due = params.get("expires_in")
     expiry = "" if due is None else f", which expires in {value_of(due)} s"
     made = params.get("for_revision")
-    source = "" if made is None else f", made from what it says {names.referred_revision(made, name)}"
+    source = "" if made is None else f", made from the record {names.referred_revision(made, name)}"
     replacing = params.get("blocking") is True and params.get("on_occupied") == "replace"
     manner = ", instead of the one that blocks" if replacing else ""
     return f"{_who(params)} presents {what} {where}{expiry}{source}{manner} ({name}; {_options(params.get('payload'))})"
