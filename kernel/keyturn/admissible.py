@@ -11,7 +11,7 @@ from itertools import combinations
 from attrs import evolve
 
 from keyturn import operations as ops
-from keyturn.answering import owned, respond
+from keyturn.answering import dismiss, owned, respond
 from keyturn.branches import Branch, branch, refuse
 from keyturn.capabilities import Claims
 from keyturn.cards import view
@@ -20,7 +20,7 @@ from keyturn.responses import Found, RefusalCode
 from keyturn.settling import settle
 from keyturn.status import InteractionEvent
 from keyturn.table import OPEN
-from keyturn.values import LAST_INSTANT, Instant, milliseconds
+from keyturn.values import LAST_INSTANT, CardId, Instant, milliseconds
 from keyturn.wire import is_sendable_operation
 from keyturn.world import Case, Settlement, Unfolding, World
 
@@ -32,18 +32,41 @@ def _reset(world: World, operation: ops.Reset, claims: Claims) -> Iterator[Branc
 def _open(world: World, operation: ops.CaseOpen, claims: Claims) -> Iterator[Branch]:
     if world.case(operation.key) is None:
         world = evolve(world, cases=(*world.cases, Case(key=operation.key)))
-    yield branch(Unfolding(world), ops.CaseOpened(revision=world.revision(operation.key)))
+    opened = Unfolding(world).close(operation.key, closed=False)
+    yield branch(opened, ops.CaseOpened(revision=world.revision(operation.key)))
 
 
 def _edit(world: World, operation: ops.CaseEdit, claims: Claims) -> Iterator[Branch]:
-    start = Unfolding(world)
-    if world.case(operation.key) is None:
+    start, case = Unfolding(world), world.case(operation.key)
+    if case is not None:
+        unfolding = start.advance(operation.key).sweep(operation.key)
+        swept = _moved(unfolding)
+        edited = ops.CaseEdited(revision=unfolding.world.revision(operation.key), invalidated=swept)
+        yield branch(unfolding, edited, "I13.3")
+    if case is None or case.closed:
         yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
-        return
-    unfolding = start.advance(operation.key).sweep(operation.key)
-    swept = tuple(each.card for each in unfolding.happened if isinstance(each, ops.LedgerEntry))
-    edited = ops.CaseEdited(revision=unfolding.world.revision(operation.key), invalidated=swept)
-    yield branch(unfolding, edited, "I13.3")
+
+
+def _moved(unfolding: Unfolding) -> tuple[CardId, ...]:
+    return tuple(each.card for each in unfolding.happened if isinstance(each, ops.LedgerEntry))
+
+
+def _close(world: World, operation: ops.CaseClose, claims: Claims) -> Iterator[Branch]:
+    return _clear(world, operation, ops.Cause(reason="case_closed"), closed=True)
+
+
+def _withdraw(world: World, operation: ops.CardWithdraw, claims: Claims) -> Iterator[Branch]:
+    return _clear(world, operation, ops.Cause(reason="administrative", code=operation.code), closed=False)
+
+
+def _clear(world: World, operation: ops.CaseOperation, cause: ops.Cause, *, closed: bool) -> Iterator[Branch]:
+    """Invalidate the Active cards of a case; a closed case may be as good as none to whoever asks for more (I13.11)."""
+    start, case = Unfolding(world), world.case(operation.key)
+    if case is not None:
+        unfolding = start.invalidate(operation.key, cause).close(operation.key, closed=closed or case.closed)
+        yield branch(unfolding, ops.CardsInvalidated(invalidated=_moved(unfolding)), "I13.11")
+    if case is None or case.closed:
+        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
 
 
 def _get(world: World, operation: ops.CardGet, claims: Claims) -> Iterator[Branch]:
@@ -93,10 +116,13 @@ RULES: Mapping[type[ops.Operation], Callable[..., Iterator[Branch]]] = {
     ops.Reset: _reset,
     ops.CaseOpen: _open,
     ops.CaseEdit: _edit,
-    ops.CardPresent: lambda world, operation, claims: present(world, operation),
+    ops.CaseClose: _close,
+    ops.CardPresent: present,
     ops.CardGet: _get,
     ops.CardList: _list,
     ops.CardRespond: respond,
+    ops.CardDismiss: dismiss,
+    ops.CardWithdraw: _withdraw,
     ops.CardExpireDue: _expire_due,
     ops.ClockAdvance: _advance,
     ops.CommandSettle: settle,

@@ -7,12 +7,12 @@ that passes every check moves the card, and what it does then is what the server
 
 from collections.abc import Iterator, Mapping
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from keyturn.branches import Branch, branch, refuse
 from keyturn.capabilities import Capability, Claims
 from keyturn.cards import ActionClass, DeclineAndRecord, Interaction, InteractionOption, Result
-from keyturn.operations import CardRespond, Cause
+from keyturn.operations import CardDismiss, CardRespond, Cause
 from keyturn.responses import (
     NEVER_ON_RESOLVED,
     Accepted,
@@ -26,6 +26,7 @@ from keyturn.responses import (
     Resolved,
     Response,
     failing_checks,
+    failing_to_dismiss,
     has_more,
     readings,
     texts,
@@ -33,7 +34,7 @@ from keyturn.responses import (
 )
 from keyturn.settling import settlements, swept
 from keyturn.status import InteractionEvent, InteractionStatus
-from keyturn.values import CardId, CommandId, IdempotencyKey
+from keyturn.values import LARGEST_INTEGER, CardId, CommandId, IdempotencyKey
 from keyturn.world import Command, Settlement, Unfolding, World
 
 
@@ -74,6 +75,37 @@ def _responses(world: World, operation: CardRespond, claims: Claims) -> Iterator
             yield from _by_status(start, interaction, with_text(response, text), claims)
 
 
+def dismiss(world: World, operation: CardDismiss, claims: Claims) -> Iterator[Branch]:
+    """`card.dismiss`: the same table of checks, without option and free text."""
+    start = Unfolding(world)
+    expected, revisions = operation.expected_case_revision, Capability.REVISIONS in claims
+    if operation.card == "" or (expected is not None and not 1 <= expected <= LARGEST_INTEGER):
+        yield refuse(start, RefusalCode.MALFORMED, "I19.6")
+    interaction = owned(world, operation.card, operation.account, operation.conversation)
+    if interaction is None:
+        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
+    if expected is None and (interaction is None or (revisions and interaction.case_revision is not None)):
+        yield refuse(start, RefusalCode.MALFORMED, "I19.6")
+        return
+    if interaction is None:
+        return
+    current = world.revision(interaction.key)
+    failing = failing_to_dismiss(interaction, expected, current, world.now, revisions=revisions)
+    if interaction.status is InteractionStatus.ACTIVE and not failing:
+        result = Result(card=interaction.id, effects=(), case_revision=current)
+        unfolding = start.move(interaction.id, InteractionEvent.DISMISS, result=result)
+        yield branch(unfolding, Dismissed(result=result), "A1", "A3")
+    yield from _refused(start, interaction, _Asked(None, expected), failing, claims)
+
+
+@frozen
+class _Asked:
+    """What was asked of a card: which option, none for a dismissal, at which revision."""
+
+    option: str | None
+    revision: int | None
+
+
 def _by_status(start: Unfolding, interaction: Interaction, response: Response, claims: Claims) -> Iterator[Branch]:
     failing = failing_checks(
         interaction,
@@ -82,15 +114,23 @@ def _by_status(start: Unfolding, interaction: Interaction, response: Response, c
         start.world.now,
         revisions=Capability.REVISIONS in claims,
     )
+    option = interaction.payload.option(response.option_id)
+    if interaction.status is InteractionStatus.ACTIVE and not failing and option is not None:
+        yield from _take(start, interaction, option, response.freeform_input, claims)
+    asked = _Asked(response.option_id, response.expected_case_revision)
+    yield from _refused(start, interaction, asked, failing, claims)
+
+
+def _refused(
+    start: Unfolding, interaction: Interaction, asked: _Asked, failing: tuple[Refusal, ...], claims: Claims
+) -> Iterator[Branch]:
+    """Answer what is not taken: the first check that fails, or any of them where their order is not claimed."""
     ordered = Capability.ORDERED_CHECKS in claims
     if interaction.status is InteractionStatus.ACTIVE:
-        option = interaction.payload.option(response.option_id)
-        if not failing and option is not None:
-            yield from _take(start, interaction, option, response.freeform_input, claims)
         for refusal in failing[:1] if ordered else failing:
             yield from _refusals(start, interaction, refusal)
         return
-    yield from _not_active(start, interaction, response, claims)
+    yield from _not_active(start, interaction, asked, claims)
     if not ordered:
         resolved = interaction.status is InteractionStatus.RESOLVED
         for refusal in failing:
@@ -109,7 +149,7 @@ def _refusals(start: Unfolding, interaction: Interaction, refusal: Refusal) -> I
     yield refuse(start, refusal.code, *refusal.because)
 
 
-def _not_active(start: Unfolding, interaction: Interaction, response: Response, claims: Claims) -> Iterator[Branch]:
+def _not_active(start: Unfolding, interaction: Interaction, asked: _Asked, claims: Claims) -> Iterator[Branch]:
     """Answer for the status that the card has: the original result, the pending command, or a refusal."""
     status, result = interaction.status, interaction.result
     if status is InteractionStatus.RESOLVING:
@@ -117,19 +157,19 @@ def _not_active(start: Unfolding, interaction: Interaction, response: Response, 
         yield branch(start, InFlight(command=command.id, idempotency_key=command.idempotency_key), "I14.3")
         return
     if status is InteractionStatus.RESOLVED and result is not None:
-        ids = {"I14.2"} if response.option_id == interaction.resolved_option else {"I14.2", "I14.4"}
+        ids = {"I14.2"} if asked.option == interaction.resolved_option else {"I14.2", "I14.4"}
         yield branch(start, Replayed(result=result), *ids)
         if Capability.REPLAY in claims:
             return
     late = {"I19.5"} if status is InteractionStatus.EXPIRED else set()
-    ids = {"L2", "A2"} | late | _because_stale(start.world, interaction, response)
+    ids = {"L2", "A2"} | late | _because_stale(start.world, interaction, asked.revision)
     yield branch(
         start, Rejected(code=RefusalCode.NOT_ANSWERABLE, current_card=_current(start.world, interaction)), *ids
     )
     if status is InteractionStatus.EXPIRED:
         yield refuse(start, RefusalCode.EXPIRED, *ids)
     same = _SAME_AGAIN.get(status)
-    if same is not None and result is not None and response.option_id == interaction.resolved_option:
+    if same is not None and result is not None and asked.option == interaction.resolved_option:
         yield branch(start, same(result=result), "L2")
         yield branch(start, Replayed(result=result), "L2")
 
@@ -141,12 +181,12 @@ _SAME_AGAIN: Mapping[InteractionStatus, type[Declined] | type[Dismissed]] = {
 """The closed cards that may answer the same option again with their original result."""
 
 
-def _because_stale(world: World, interaction: Interaction, response: Response) -> set[str]:
+def _because_stale(world: World, interaction: Interaction, expected: int | None) -> set[str]:
     """The requirements that refuse an ended card for being bound to an older revision, too."""
     current, bound = world.revision(interaction.key), interaction.case_revision
     if bound is None or bound == current or interaction.status is not InteractionStatus.INVALIDATED:
         return set()
-    return {"I13.2", "I13.3"} if response.expected_case_revision == current else {"I13.3"}
+    return {"I13.2", "I13.3"} if expected == current else {"I13.3"}
 
 
 def _current(world: World, interaction: Interaction) -> CardId | None:

@@ -27,11 +27,13 @@ Outcome: TypeAlias = (
     | ops.Done
     | ops.CaseOpened
     | ops.CaseEdited
+    | ops.CardsInvalidated
     | ops.Cards
     | ops.CardsExpired
     | ops.ClockAdvanced
     | ops.Effects
     | ops.Ledger
+    | ops.Metrics
 )
 """Everything that an operation can answer."""
 

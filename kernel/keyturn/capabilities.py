@@ -23,8 +23,12 @@ class Capability(StrEnum):
     FREEFORM = "freeform"
     REPLAY = "replay"
     DEFERRED = "deferred"
+    DISMISS = "dismiss"
     CLOCK = "clock"
+    ADMINISTRATIVE = "administrative"
+    FOR_REVISION = "for_revision"
     LEDGER = "ledger"
+    METRICS = "metrics"
     ORDERED_CHECKS = "ordered_checks"
     CODED_REFUSALS = "coded_refusals"
     RESTART = "restart"
@@ -47,8 +51,12 @@ ADDS: Mapping[Capability, str] = {
     Capability.FREEFORM: "free text with an answer",
     Capability.REPLAY: "a second answer gets the original result",
     Capability.DEFERRED: "commands wait for `command.settle`",
+    Capability.DISMISS: "`card.dismiss`",
     Capability.CLOCK: "a clock that the suite moves, and expiry",
+    Capability.ADMINISTRATIVE: "`card.withdraw` and `case.close`",
+    Capability.FOR_REVISION: "`card.present` can name the revision that its content was made from",
     Capability.LEDGER: "the ledger of every transition can be read",
+    Capability.METRICS: "counters of what was written, resolved, refused as stale and failed",
     Capability.ORDERED_CHECKS: "refusal codes follow the order of the checks exactly",
     Capability.CODED_REFUSALS: "refusal codes are meaningful",
     Capability.RESTART: "the system can be restarted on its data",
@@ -66,6 +74,7 @@ def problems_of_claims(claims: Claims) -> tuple[str, ...]:
         problems.append("`blocking` is claimed with neither `refuse` nor `replace`: claim at least one of the two")
     if Capability.BLOCKING not in claims and ways:
         problems.append(f"{', '.join(f'`{each}`' for each in sorted(ways))} is claimed without `blocking`")
-    if Capability.INDEPENDENT in claims and Capability.REVISIONS not in claims:
-        problems.append("`independent` is claimed without `revisions`")
+    if Capability.REVISIONS not in claims:
+        bound = sorted(claims & {Capability.INDEPENDENT, Capability.FOR_REVISION})
+        problems.extend(f"`{each}` is claimed without `revisions`" for each in bound)
     return tuple(problems)

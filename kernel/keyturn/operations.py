@@ -17,15 +17,14 @@ from keyturn.cards import (
     InteractionKind,
     InteractionPayload,
     RiskClass,
-    StoredAction,
     TextResolutionPolicy,
 )
+from keyturn.evidence import NOTHING_COUNTED, Cause, Effect, LedgerEntry, Metrics
 from keyturn.responses import (
     Accepted,
     Declined,
     Dismissed,
     Failed,
-    FailureCode,
     Found,
     InFlight,
     Presented,
@@ -34,19 +33,16 @@ from keyturn.responses import (
     Resolved,
     Restored,
 )
-from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import (
     CardId,
     CaseKey,
     CommandId,
-    Document,
-    EffectId,
-    IdempotencyKey,
     Instant,
-    PayloadHash,
     Revision,
     Untrusted,
 )
+
+__all__ = ["NOTHING_COUNTED", "Cause", "Effect", "LedgerEntry", "Metrics"]
 
 
 @frozen(kw_only=True)
@@ -77,6 +73,13 @@ class CaseEdited:
 
 
 @frozen(kw_only=True)
+class CardsInvalidated:
+    """The set of cards that closing a case, or withdrawing its cards, invalidated (I13.11)."""
+
+    invalidated: tuple[CardId, ...] = field(metadata={"unordered": True})
+
+
+@frozen(kw_only=True)
 class Cards:
     """The open cards of one conversation, oldest first (L8)."""
 
@@ -95,47 +98,6 @@ class ClockAdvanced:
     """The clock's new time."""
 
     now: Instant
-
-
-@frozen(kw_only=True)
-class Effect:
-    """The thing in the world that a command did; `case_revision` is the one after the commit (I7.1, I7.6)."""
-
-    id: EffectId
-    command: CommandId
-    idempotency_key: IdempotencyKey
-    card: CardId
-    option: str
-    action: StoredAction
-    arguments: Document | None = field(default=None, metadata={"lenient": True})
-    freeform: str | None = None
-    payload_hash: PayloadHash
-    case_revision: Revision
-
-
-@frozen(kw_only=True)
-class Cause:
-    """Why a transition happened; accept, commit, fail and restore name their command (E1)."""
-
-    option: str | None = field(default=None, metadata={"lenient": True})
-    command: CommandId | None = None
-    reason: Literal["revision_changed", "superseded", "case_closed", "administrative"] | None = None
-    code: FailureCode | None = field(default=None, metadata={"lenient": True})
-    superseded_by: CardId | None = None
-    new_revision: Revision | None = field(default=None, metadata={"lenient": True})
-
-
-@frozen(kw_only=True)
-class LedgerEntry:
-    """One transition of one card, as the append-only ledger keeps it; `from` is absent for `present` (E1)."""
-
-    seq: int = field(metadata={"free": True})
-    at: Instant
-    card: CardId
-    from_status: InteractionStatus | None = field(default=None, metadata={"wire": "from"})
-    event: InteractionEvent
-    to_status: InteractionStatus = field(metadata={"wire": "to"})
-    cause: Cause
 
 
 @frozen(kw_only=True)
@@ -188,7 +150,7 @@ class Reset(Operation):
 
 @frozen(kw_only=True)
 class CaseOpen(CaseOperation):
-    """Opens a case, or finds it open; returns the current revision, 1 at first."""
+    """Opens a case, or finds it open; returns the current revision, 1 at first; opens a closed case again."""
 
     method: ClassVar[str] = "case.open"
     results: ClassVar[tuple[type, ...]] = (CaseOpened, Rejected)
@@ -204,6 +166,15 @@ class CaseEdit(CaseOperation):
 
 
 @frozen(kw_only=True)
+class CaseClose(CaseOperation):
+    """Closes a case: its Active cards are invalidated, and no card is presented until it is opened (I13.11)."""
+
+    method: ClassVar[str] = "case.close"
+    needs: ClassVar[Capability] = Capability.ADMINISTRATIVE
+    results: ClassVar[tuple[type, ...]] = (CardsInvalidated, Rejected)
+
+
+@frozen(kw_only=True)
 class CardPresent(CaseOperation):
     """Writes a card before anything mentions it (I6); `expires_in` is in seconds."""
 
@@ -213,6 +184,9 @@ class CardPresent(CaseOperation):
     kind: InteractionKind
     blocking: bool
     revision_independent: bool
+    # What the content was made from: when the case has moved since, nothing is written (I13.10). Left out, the card is
+    # bound to the current revision; on an independent card it is ignored.
+    for_revision: Revision | None = None
     payload: InteractionPayload
     expires_in: float | None = None
     text_resolution: TextResolutionPolicy = NEVER_BY_TEXT
@@ -256,6 +230,29 @@ class CardRespond(Operation):
     account: str
     conversation: str
     response: Untrusted
+
+
+@frozen(kw_only=True)
+class CardDismiss(Operation):
+    """Closes a card without deciding; checked like a response (I13.1, I19.1) without option and text."""
+
+    method: ClassVar[str] = "card.dismiss"
+    needs: ClassVar[Capability] = Capability.DISMISS
+    results: ClassVar[tuple[type, ...]] = (Dismissed, InFlight, Replayed, Rejected)
+    account: str
+    conversation: str
+    card: CardId
+    expected_case_revision: Revision | None = None
+
+
+@frozen(kw_only=True)
+class CardWithdraw(CaseOperation):
+    """Invalidates every Active card of a case, the independent ones too; `code` says why (I13.11)."""
+
+    method: ClassVar[str] = "card.withdraw"
+    needs: ClassVar[Capability] = Capability.ADMINISTRATIVE
+    results: ClassVar[tuple[type, ...]] = (CardsInvalidated, Rejected)
+    code: str
 
 
 @frozen(kw_only=True)
@@ -319,6 +316,16 @@ class ReadLedger(CaseOperation):
 
 
 @frozen(kw_only=True)
+class ReadMetrics(Operation):
+    """Reads the counters, for the observer (E3)."""
+
+    method: ClassVar[str] = "metrics"
+    needs: ClassVar[Capability] = Capability.METRICS
+    changes: ClassVar[bool] = False
+    results: ClassVar[tuple[type, ...]] = (Metrics,)
+
+
+@frozen(kw_only=True)
 class Restart(Operation):
     """Stops the system and starts it again on its data."""
 
@@ -328,8 +335,18 @@ class Restart(Operation):
 
 
 OPERATIONS: tuple[type[Operation], ...] = (
-    *(Reset, CaseOpen, CaseEdit, CardPresent, CardGet, CardList, CardRespond, CardExpireDue),
-    *(ClockAdvance, CommandSettle, CommandNext, ReadEffects, ReadLedger, Restart),
+    *(Reset, CaseOpen, CaseEdit, CaseClose, CardPresent, CardGet, CardList, CardRespond, CardDismiss),
+    *(
+        CardWithdraw,
+        CardExpireDue,
+        ClockAdvance,
+        CommandSettle,
+        CommandNext,
+        ReadEffects,
+        ReadLedger,
+        ReadMetrics,
+        Restart,
+    ),
 )
 """Every operation, in the order of the reference pages."""
 

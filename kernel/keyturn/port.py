@@ -26,11 +26,15 @@ class Port(Protocol):
         ...
 
     def case_open(self, *, account: str, workflow: str, case: str) -> Answer:
-        """`case.open`: Opens a case, or finds it open; returns the current revision, 1 at first."""
+        """`case.open`: Opens a case, or finds it open; returns the current revision, 1 at first; opens a closed case again."""
         ...
 
     def case_edit(self, *, account: str, workflow: str, case: str) -> Answer:
         """`case.edit`: Changes the record outside any card: the revision moves and bound cards are invalidated (I13.3)."""
+        ...
+
+    def case_close(self, *, account: str, workflow: str, case: str) -> Answer:
+        """`case.close`: Closes a case: its Active cards are invalidated, and no card is presented until it is opened (I13.11)."""
         ...
 
     def card_present(
@@ -43,6 +47,7 @@ class Port(Protocol):
         kind: str,
         blocking: bool,
         revision_independent: bool,
+        for_revision: int | None = None,
         payload: Mapping[str, Json],
         expires_in: float | None = None,
         text_resolution: Mapping[str, Json] | None = None,
@@ -62,6 +67,21 @@ class Port(Protocol):
 
     def card_respond(self, *, account: str, conversation: str, response: Json) -> Answer:
         """`card.respond`: Answers a card; `response` is whatever the client sent, for the system to read (I7.3, I19.6)."""
+        ...
+
+    def card_dismiss(
+        self,
+        *,
+        account: str,
+        conversation: str,
+        card: str,
+        expected_case_revision: int | None = None,
+    ) -> Answer:
+        """`card.dismiss`: Closes a card without deciding; checked like a response (I13.1, I19.1) without option and text."""
+        ...
+
+    def card_withdraw(self, *, account: str, workflow: str, case: str, code: str) -> Answer:
+        """`card.withdraw`: Invalidates every Active card of a case, the independent ones too; `code` says why (I13.11)."""
         ...
 
     def card_expire_due(self) -> Answer:
@@ -88,6 +108,10 @@ class Port(Protocol):
         """`ledger`: Reads the ledger of a case, for the observer (E1)."""
         ...
 
+    def metrics(self) -> Answer:
+        """`metrics`: Reads the counters, for the observer (E3)."""
+        ...
+
     def restart(self) -> Answer:
         """`restart`: Stops the system and starts it again on its data."""
         ...
@@ -108,12 +132,16 @@ class OperationMethods(ABC):
         return self._call("reset", {"now": now, "settings": settings})
 
     def case_open(self, *, account: str, workflow: str, case: str) -> dict[str, Json]:
-        """`case.open`: Opens a case, or finds it open; returns the current revision, 1 at first."""
+        """`case.open`: Opens a case, or finds it open; returns the current revision, 1 at first; opens a closed case again."""
         return self._call("case.open", {"account": account, "workflow": workflow, "case": case})
 
     def case_edit(self, *, account: str, workflow: str, case: str) -> dict[str, Json]:
         """`case.edit`: Changes the record outside any card: the revision moves and bound cards are invalidated (I13.3)."""
         return self._call("case.edit", {"account": account, "workflow": workflow, "case": case})
+
+    def case_close(self, *, account: str, workflow: str, case: str) -> dict[str, Json]:
+        """`case.close`: Closes a case: its Active cards are invalidated, and no card is presented until it is opened (I13.11)."""
+        return self._call("case.close", {"account": account, "workflow": workflow, "case": case})
 
     def card_present(
         self,
@@ -125,6 +153,7 @@ class OperationMethods(ABC):
         kind: str,
         blocking: bool,
         revision_independent: bool,
+        for_revision: int | None = None,
         payload: Mapping[str, Json],
         expires_in: float | None = None,
         text_resolution: Mapping[str, Json] | None = None,
@@ -140,6 +169,7 @@ class OperationMethods(ABC):
             "kind": kind,
             "blocking": blocking,
             "revision_independent": revision_independent,
+            "for_revision": for_revision,
             "payload": payload,
             "expires_in": expires_in,
             "text_resolution": text_resolution,
@@ -159,6 +189,27 @@ class OperationMethods(ABC):
     def card_respond(self, *, account: str, conversation: str, response: Json) -> dict[str, Json]:
         """`card.respond`: Answers a card; `response` is whatever the client sent, for the system to read (I7.3, I19.6)."""
         return self._call("card.respond", {"account": account, "conversation": conversation, "response": response})
+
+    def card_dismiss(
+        self,
+        *,
+        account: str,
+        conversation: str,
+        card: str,
+        expected_case_revision: int | None = None,
+    ) -> dict[str, Json]:
+        """`card.dismiss`: Closes a card without deciding; checked like a response (I13.1, I19.1) without option and text."""
+        params = {
+            "account": account,
+            "conversation": conversation,
+            "card": card,
+            "expected_case_revision": expected_case_revision,
+        }
+        return self._call("card.dismiss", params)
+
+    def card_withdraw(self, *, account: str, workflow: str, case: str, code: str) -> dict[str, Json]:
+        """`card.withdraw`: Invalidates every Active card of a case, the independent ones too; `code` says why (I13.11)."""
+        return self._call("card.withdraw", {"account": account, "workflow": workflow, "case": case, "code": code})
 
     def card_expire_due(self) -> dict[str, Json]:
         """`card.expire_due`: Sweeps: every overdue Active card becomes Expired (L7)."""
@@ -183,6 +234,10 @@ class OperationMethods(ABC):
     def ledger(self, *, account: str, workflow: str, case: str) -> dict[str, Json]:
         """`ledger`: Reads the ledger of a case, for the observer (E1)."""
         return self._call("ledger", {"account": account, "workflow": workflow, "case": case})
+
+    def metrics(self) -> dict[str, Json]:
+        """`metrics`: Reads the counters, for the observer (E3)."""
+        return self._call("metrics", {})
 
     def restart(self) -> dict[str, Json]:
         """`restart`: Stops the system and starts it again on its data."""

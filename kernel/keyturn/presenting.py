@@ -1,6 +1,7 @@
 """How a card comes to be: written in one step, or refused with nothing written.
 
-The checks come in the order of the text: the case must be open, the card answerable, the blocking slot free. An Active
+The checks come in the order of the text: the case must be open, the card answerable, its content of the current revision
+where it says of which it is (I13.10), the blocking slot free. An Active
 occupant gives way where replacement is asked for; a Resolving one never does (I5.3, I5.4). An overdue occupant that no
 sweep has reached may be found Active or Expired.
 """
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 
 from keyturn.answerability import problems_of
 from keyturn.branches import Branch, branch, refuse
+from keyturn.capabilities import Capability, Claims
 from keyturn.cards import Interaction, InteractionKind, view
 from keyturn.operations import CardPresent, Cause
 from keyturn.responses import Presented, RefusalCode
@@ -18,11 +20,12 @@ from keyturn.wire import payload_digest
 from keyturn.world import Unfolding, World
 
 
-def present(world: World, operation: CardPresent) -> Iterator[Branch]:
+def present(world: World, operation: CardPresent, claims: Claims) -> Iterator[Branch]:
     """`card.present`: one branch, or one for each status that an overdue occupant may be found in."""
     start = Unfolding(world)
-    if world.case(operation.key) is None:
-        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
+    case = world.case(operation.key)
+    if case is None or case.closed:
+        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1" if case is None else "I13.11")
         return
     if (
         not _can_expire(operation, world.now)
@@ -30,6 +33,10 @@ def present(world: World, operation: CardPresent) -> Iterator[Branch]:
         or operation.kind is InteractionKind.MULTI_SELECT
     ):
         yield refuse(start, RefusalCode.INVALID_CARD, "A4")
+        return
+    bound = Capability.REVISIONS in claims and not operation.revision_independent
+    if bound and operation.for_revision not in {None, case.revision}:
+        yield refuse(start, RefusalCode.STALE_REVISION, "I13.10")
         return
     occupant = world.occupant(operation.key)
     if not operation.blocking or occupant is None:

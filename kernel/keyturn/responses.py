@@ -230,24 +230,44 @@ def failing_checks(
 
     `current` is the case's revision; `revisions` says whether revisions are judged at all.
     """
-    failing = []
-    if interaction.expires_at is not None and interaction.expires_at <= now:
-        failing.append(Refusal(RefusalCode.EXPIRED, frozenset({"I19.5"})))
     option = interaction.payload.option(response.option_id)
-    if option is None:
-        near = any(_alike(each.id, response.option_id) for each in interaction.payload.options)
-        failing.append(Refusal(RefusalCode.UNKNOWN_OPTION, frozenset({"I7.2", "I7.7"} if near else {"I7.2"})))
-    bound = interaction.case_revision
-    if revisions and bound is not None and (response.expected_case_revision != bound or current != bound):
-        ids = {"I13.1"} if response.expected_case_revision != bound else set()
-        ids |= {"I13.3"} if current != bound else set()
-        ids |= {"I13.6"} if current != bound and interaction.status is InteractionStatus.ACTIVE else set()
-        ids |= {"I13.2"} if response.expected_case_revision == current != bound else set()
-        failing.append(Refusal(RefusalCode.STALE_REVISION, frozenset(ids)))
     refused = None if option is None else refusal_of_text(option, response.freeform_input)
-    if refused is not None:
-        failing.append(Refusal(refused, frozenset({"I7.4"})))
-    return tuple(failing)
+    return (
+        *_late(interaction, now),
+        *(() if option is not None else (_unknown(interaction, response.option_id),)),
+        *_stale(interaction, response.expected_case_revision, current, revisions=revisions),
+        *(() if refused is None else (Refusal(refused, frozenset({"I7.4"})),)),
+    )
+
+
+def failing_to_dismiss(
+    interaction: Interaction, expected: int | None, current: Revision, now: int, *, revisions: bool
+) -> tuple[Refusal, ...]:
+    """Return every check of a dismissal that fails: those of a response, without option and free text."""
+    return (*_late(interaction, now), *_stale(interaction, expected, current, revisions=revisions))
+
+
+def _unknown(interaction: Interaction, sent: str) -> Refusal:
+    near = any(_alike(each.id, sent) for each in interaction.payload.options)
+    return Refusal(RefusalCode.UNKNOWN_OPTION, frozenset({"I7.2", "I7.7"} if near else {"I7.2"}))
+
+
+def _late(interaction: Interaction, now: int) -> tuple[Refusal, ...]:
+    late = interaction.expires_at is not None and interaction.expires_at <= now
+    return (Refusal(RefusalCode.EXPIRED, frozenset({"I19.5"})),) if late else ()
+
+
+def _stale(
+    interaction: Interaction, expected: int | None, current: Revision, *, revisions: bool
+) -> tuple[Refusal, ...]:
+    bound = interaction.case_revision
+    if not revisions or bound is None or expected == current == bound:
+        return ()
+    ids = {"I13.1"} if expected != bound else set()
+    ids |= {"I13.3"} if current != bound else set()
+    ids |= {"I13.6"} if current != bound and interaction.status is InteractionStatus.ACTIVE else set()
+    ids |= {"I13.2"} if expected == current != bound else set()
+    return (Refusal(RefusalCode.STALE_REVISION, frozenset(ids)),)
 
 
 def with_text(response: Response, text: str | None) -> Response:

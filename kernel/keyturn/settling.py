@@ -34,6 +34,12 @@ def swept(start: Unfolding, key: CaseKey, claims: Claims) -> Unfolding:
     return start.sweep(key) if Capability.REVISIONS in claims else start
 
 
+def _cleared(start: Unfolding, key: CaseKey) -> Unfolding:
+    """Invalidate what was given back to a case that was closed meanwhile: nobody is asked there any more (I13.11)."""
+    closed = any(case.closed for case in start.world.cases if case.key == key)
+    return start.invalidate(key, Cause(reason="case_closed")) if closed else start
+
+
 def commit(start: Unfolding, command: Command, settlement: Settlement, claims: Claims) -> Branch:
     """Let the command take effect: new revision, effects, Resolved, and every other bound card invalidated (I13.9)."""
     interaction = next(each for each in start.world.interactions if each.id == command.card)
@@ -69,7 +75,7 @@ def fall_through(
     restored = Restored(code=code)
     unfolding = start.move(command.card, InteractionEvent.RESTORE, cause)
     unfolding = unfolding.replace_command(evolve(command, settlement=settlement, reply=restored))
-    current = swept(unfolding, key, claims)
+    current = _cleared(swept(unfolding, key, claims), key)
     stale = () if current == unfolding else ("I13.6",)
     yield branch(current, restored, "A3", *stale)
     if stale:

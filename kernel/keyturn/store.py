@@ -13,29 +13,60 @@ from keyturn.admissible import admissible, lazily_expired
 from keyturn.branches import Branch, Outcome
 from keyturn.capabilities import ALL_CLAIMS, Claims
 from keyturn.handshake import describe
-from keyturn.operations import Effect, Effects, Ledger, LedgerEntry, Operation, ReadEffects, ReadLedger, Reset
+from keyturn.operations import (
+    NOTHING_COUNTED,
+    Effect,
+    Effects,
+    Ledger,
+    LedgerEntry,
+    Metrics,
+    Operation,
+    ReadEffects,
+    ReadLedger,
+    ReadMetrics,
+    Reset,
+)
 from keyturn.port import OperationMethods
+from keyturn.responses import RefusalCode, Rejected
+from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import CaseKey, Json
 from keyturn.version import VERSION
 from keyturn.world import World
 
 
+def counted(happened: tuple[LedgerEntry | Effect, ...], outcome: Outcome | None) -> Metrics:
+    """Return what one operation adds to the counters; a restore counts nowhere (E3)."""
+    entries = [each for each in happened if isinstance(each, LedgerEntry)]
+    stale = isinstance(outcome, Rejected) and outcome.code is RefusalCode.STALE_REVISION
+    if not entries and not stale:
+        return NOTHING_COUNTED
+    return Metrics(
+        created=sum(each.event is InteractionEvent.PRESENT for each in entries),
+        resolved=sum(each.to_status is InteractionStatus.RESOLVED for each in entries),
+        stale=int(stale),
+        failed=sum(each.to_status is InteractionStatus.FAILED for each in entries),
+    )
+
+
 @frozen
 class History:
-    """What has happened: effects in commit order, and the ledger as one batch of entries an operation."""
+    """What has happened: effects in commit order, the ledger as one batch of entries an operation, and the counters."""
 
     effects: tuple[Effect, ...] = ()
     batches: tuple[tuple[LedgerEntry, ...], ...] = ()
+    metrics: Metrics = NOTHING_COUNTED
 
-    def after(self, happened: tuple[LedgerEntry | Effect, ...]) -> "History":
+    def after(self, happened: tuple[LedgerEntry | Effect, ...], outcome: Outcome | None = None) -> "History":
         """Return the history with what one more operation made happen; entries are numbered from 1."""
-        if not happened:
+        more = counted(happened, outcome)
+        if not happened and more is NOTHING_COUNTED:
             return self
         count = sum(map(len, self.batches))
         entries = [each for each in happened if isinstance(each, LedgerEntry)]
         numbered = tuple(evolve(each, seq=count + number) for number, each in enumerate(entries, start=1))
         effects = tuple(each for each in happened if isinstance(each, Effect))
-        return History((*self.effects, *effects), (*self.batches, numbered) if numbered else self.batches)
+        batches = (*self.batches, numbered) if numbered else self.batches
+        return History((*self.effects, *effects), batches, self.metrics.plus(more))
 
 
 @frozen
@@ -71,11 +102,11 @@ class Possibility:
 
 def possibilities(state: State, operation: Operation, claims: Claims) -> tuple[Possibility, ...]:
     """Return everything that may happen when this operation meets this state, the reference's choice first."""
-    if isinstance(operation, ReadEffects | ReadLedger):
+    if isinstance(operation, ReadEffects | ReadLedger | ReadMetrics):
         return tuple(_told(each, operation) for each in (state, *lazily_swept(state)))
     history = History() if isinstance(operation, Reset) else state.history
     return tuple(
-        Possibility(each, State(each.world, history.after(each.happened)))
+        Possibility(each, State(each.world, history.after(each.happened, each.outcome)))
         for each in admissible(state.world, operation, claims)
     )
 
@@ -86,9 +117,11 @@ def lazily_swept(state: State) -> Iterator[State]:
         yield State(unfolding.world, state.history.after(unfolding.happened))
 
 
-def _told(state: State, operation: ReadEffects | ReadLedger) -> Possibility:
-    outcome: Outcome = Effects(effects=state.effects_of(operation.key))
-    if isinstance(operation, ReadLedger):
+def _told(state: State, operation: ReadEffects | ReadLedger | ReadMetrics) -> Possibility:
+    outcome: Outcome = state.history.metrics
+    if isinstance(operation, ReadEffects):
+        outcome = Effects(effects=state.effects_of(operation.key))
+    elif isinstance(operation, ReadLedger):
         outcome = Ledger(entries=tuple(each for batch in state.batches_of(operation.key) for each in batch))
     return Possibility(Branch(outcome, state.world, (), frozenset()), state)
 

@@ -16,13 +16,17 @@ from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.table import OPEN, next_status
 from keyturn.values import CardId, CaseKey, CommandId, EffectId, IdempotencyKey, Instant, Revision
 
+TAKES = frozenset({InteractionEvent.ACCEPT, InteractionEvent.DECLINE, InteractionEvent.DISMISS})
+"""The events by which an answer is taken; `card.dismiss` is one that chooses no option."""
+
 
 @frozen(kw_only=True)
 class Case:
-    """A case and its revision, which grows with every committed change."""
+    """A case and its revision, which grows with every committed change; on a closed one no card is presented."""
 
     key: CaseKey
     revision: Revision = Revision(1)
+    closed: bool = False
 
 
 @frozen(kw_only=True)
@@ -59,11 +63,11 @@ class World:
     next_settlement: Settlement = Settlement()
 
     def case(self, key: CaseKey) -> Case | None:
-        """Return the case, if it is open."""
+        """Return the case, open or closed; nothing for one that was never opened."""
         return next((case for case in self.cases if case.key == key), None)
 
     def revision(self, key: CaseKey) -> Revision:
-        """Return the revision of a case that is known to be open."""
+        """Return the revision of a case that is known to be there."""
         return next(case.revision for case in self.cases if case.key == key)
 
     def interaction(self, card: str) -> Interaction | None:
@@ -127,7 +131,7 @@ class Unfolding:
         """Move one interaction along its table, and say so; raise `IllegalTransition` where there is no row (L1)."""
         before = next(each for each in self.world.interactions if each.id == card)
         after = evolve(before, status=next_status(before.status, event))
-        if option is not None:
+        if event in TAKES:
             after = evolve(after, resolved_option=option, resolved_at=self.world.now)
         if event is InteractionEvent.RESTORE:
             after = evolve(after, resolved_option=None, resolved_at=None)
@@ -183,6 +187,19 @@ class Unfolding:
         for each in self.world.interactions:
             stale = each.case_revision is not None and each.case_revision != current
             if each.key == key and each.status is InteractionStatus.ACTIVE and stale:
+                unfolding = unfolding.move(each.id, InteractionEvent.INVALIDATE, cause)
+        return unfolding
+
+    def close(self, key: CaseKey, *, closed: bool = True) -> "Unfolding":
+        """Close a case, or open it again; its revision stays."""
+        cases = tuple(evolve(case, closed=closed) if case.key == key else case for case in self.world.cases)
+        return evolve(self, world=evolve(self.world, cases=cases))
+
+    def invalidate(self, key: CaseKey, cause: Cause) -> "Unfolding":
+        """Invalidate every Active card of a case, whatever it is bound to; Resolving ones are spared (I13.11)."""
+        unfolding = self
+        for each in self.world.interactions:
+            if each.key == key and each.status is InteractionStatus.ACTIVE:
                 unfolding = unfolding.move(each.id, InteractionEvent.INVALIDATE, cause)
         return unfolding
 

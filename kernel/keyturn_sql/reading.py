@@ -36,6 +36,7 @@ _BY_AGE = _CARDS.order_by(schema.interactions.c.position)
 _COMMANDS = _select(schema.commands, rows.COMMAND).order_by(schema.commands.c.position)
 
 META = _select(schema.meta, rows.WORLD)
+COUNTERS = _select(schema.meta, rows.METRICS)
 CASE = _given(_select(schema.cases, rows.CASE), schema.cases, *rows.CASE_KEY.columns)
 CARD = _given(_CARDS, schema.interactions, "id")
 OWNED_CARD = _given(CARD, schema.interactions, "account", "conversation")
@@ -102,7 +103,7 @@ def _case(connection: Connection, operation: ops.CaseOpen) -> World:
     return _world(connection, cases=_cases(connection, operation.key))
 
 
-def _edited(connection: Connection, operation: ops.CaseEdit) -> World:
+def _edited(connection: Connection, operation: ops.CaseOperation) -> World:
     cards = _cards(connection, OPEN_CARDS_OF_CASE, **rows.CASE_KEY.row(operation.key))
     return _world(connection, cases=_cases(connection, operation.key), interactions=cards)
 
@@ -132,6 +133,14 @@ def _answered(connection: Connection, operation: ops.CardRespond) -> World:
     return _around(connection, asked[0], _commands(connection, COMMANDS_OF_CARD, card=asked[0].id))
 
 
+def _dismissed(connection: Connection, operation: ops.CardDismiss) -> World:
+    asker = {"account": operation.account, "conversation": operation.conversation}
+    asked = _cards(connection, OWNED_CARD, id=operation.card, **asker)
+    if not asked:
+        return _world(connection)
+    return _around(connection, asked[0], _commands(connection, COMMANDS_OF_CARD, card=asked[0].id))
+
+
 def _settled(connection: Connection, operation: ops.CommandSettle) -> World:
     commands = _commands(connection, COMMAND, id=operation.command)
     if not commands:
@@ -148,10 +157,13 @@ SLICES: Mapping[type[ops.Operation], Callable[..., World]] = {
     ops.Reset: _clock,
     ops.CaseOpen: _case,
     ops.CaseEdit: _edited,
+    ops.CaseClose: _edited,
     ops.CardPresent: _slot,
     ops.CardGet: _card,
     ops.CardList: _conversation,
     ops.CardRespond: _answered,
+    ops.CardDismiss: _dismissed,
+    ops.CardWithdraw: _edited,
     ops.CardExpireDue: _due,
     ops.ClockAdvance: _clock,
     ops.CommandSettle: _settled,
@@ -171,5 +183,14 @@ def _ledger(connection: Connection, operation: ops.ReadLedger) -> Outcome:
     return ops.Ledger(entries=tuple(map(rows.LEDGER_ENTRY.record, found)))
 
 
-HISTORIES: Mapping[type[ops.Operation], Callable[..., Outcome]] = {ops.ReadEffects: _effects, ops.ReadLedger: _ledger}
+def _metrics(connection: Connection, operation: ops.ReadMetrics) -> Outcome:
+    (metrics,) = map(rows.METRICS.record, _found(connection, COUNTERS, {}))
+    return metrics
+
+
+HISTORIES: Mapping[type[ops.Operation], Callable[..., Outcome]] = {
+    ops.ReadEffects: _effects,
+    ops.ReadLedger: _ledger,
+    ops.ReadMetrics: _metrics,
+}
 """How history is told: from the tables, without the kernel."""

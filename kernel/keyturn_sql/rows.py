@@ -22,8 +22,8 @@ from keyturn.cards import (
     StoredAction,
     TextResolutionPolicy,
 )
-from keyturn.operations import Cause, CommandSettle, Effect, LedgerEntry
-from keyturn.responses import FailureCode, Settled
+from keyturn.operations import Cause, CommandSettle, Effect, LedgerEntry, Metrics
+from keyturn.responses import Settled
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import CaseKey, Document, Json, document
 from keyturn.wire import read, read_outcome, write, write_outcome
@@ -181,7 +181,7 @@ CASE_KEY: Shape[CaseKey] = _shape(CaseKey, "account", "workflow", case=_as_it_is
 WORLD: Shape[World] = _shape(World, "now", "issued", next_settlement=_settlement("next").kept())
 """What of a world is neither a case nor a card nor a command: the row of `meta`."""
 
-CASE: Shape[Case] = _shape(Case, "revision", key=CASE_KEY.kept())
+CASE: Shape[Case] = _shape(Case, "revision", "closed", key=CASE_KEY.kept())
 """The rows of `cases`."""
 
 INTERACTION: Shape[Interaction] = _shape(
@@ -218,7 +218,7 @@ EFFECT: Shape[Effect] = _shape(
 CAUSE: Shape[Cause] = _shape(
     Cause,
     *("option", "command", "reason", "superseded_by", "new_revision"),
-    code=_by_name("code", FailureCode).or_nothing(),
+    code=_as_text("code", str, str).or_nothing(),
 )
 """A cause, inside an entry of the ledger."""
 
@@ -231,6 +231,9 @@ LEDGER_ENTRY: Shape[LedgerEntry] = _shape(
     cause=CAUSE.kept(),
 )
 """The rows of `ledger`."""
+
+METRICS: Shape[Metrics] = _shape(Metrics, "created", "resolved", "stale", "failed")
+"""The counters, in the row of `meta`."""
 
 _PAYLOAD = INTERACTION.columns.index("payload")
 

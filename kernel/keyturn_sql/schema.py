@@ -26,7 +26,7 @@ from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.table import OPEN
 from keyturn_sql.dialects import EXACT_TEXT, WHOLE_NUMBER, partial_index
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
 """Grows with every change of the tables; a store of another version is not opened."""
 
 _RESULTS, _POLICIES = ("committed", "failed"), ("record", "restore")
@@ -54,6 +54,9 @@ OCCUPIES = f"blocking AND {IS_OPEN}"
 CAN_EXPIRE = f"status = '{InteractionStatus.ACTIVE}' AND expires_at IS NOT NULL"
 """The condition of the cards that a sweep may find overdue (L7)."""
 
+COUNTERS = ("created", "resolved", "stale", "failed")
+"""The columns of the counters; each moves in the transaction that does what it counts (E3)."""
+
 metadata = MetaData(
     naming_convention={
         "ix": "%(table_name)s_by_%(column_0_name)s",
@@ -75,8 +78,9 @@ meta = Table(
     Column("issued", WHOLE_NUMBER, _at_least("issued", 0), nullable=False),
     Column("next_result", EXACT_TEXT, _one_of("next_result", _RESULTS), nullable=False),
     Column("next_on_failure", EXACT_TEXT, _one_of("next_on_failure", _POLICIES), nullable=False),
+    *(Column(each, WHOLE_NUMBER, _at_least(each, 0), nullable=False, default=0) for each in COUNTERS),
 )
-"""One row: whose file this is, the clock, the counter of ids that were ever given out (I6.7), the next settlement."""
+"""One row: whose file this is, the clock, how many ids were ever given out (I6.7), the next settlement, the counters (E3)."""
 
 cases = Table(
     "cases",
@@ -85,8 +89,9 @@ cases = Table(
     Column("workflow", EXACT_TEXT, primary_key=True),
     Column("case_id", EXACT_TEXT, primary_key=True),
     Column("revision", WHOLE_NUMBER, _at_least("revision", 1), nullable=False),
+    Column("closed", Boolean(create_constraint=True, name="known_closed"), nullable=False),
 )
-"""The open cases and their revisions (I13)."""
+"""The cases and their revisions, and whether each is closed (I13)."""
 
 interactions = Table(
     "interactions",
@@ -188,9 +193,13 @@ ledger = Table(
     Column("option", EXACT_TEXT),
     Column("command", EXACT_TEXT),
     Column("reason", EXACT_TEXT, _one_of("reason", _REASONS)),
-    Column("code", EXACT_TEXT, _one_of("code", FailureCode)),
+    Column("code", EXACT_TEXT),
     Column("superseded_by", EXACT_TEXT),
     Column("new_revision", WHOLE_NUMBER),
+    # Why a command did not commit is one of a few words; why cards were withdrawn is what whoever did it says.
+    CheckConstraint(
+        f"code IN ({_in_words(FailureCode)}) OR coalesce(reason, '') = 'administrative'", name="known_code"
+    ),
 )
 """Every transition of every card, with its cause; `seq` grows over the whole store (E1)."""
 

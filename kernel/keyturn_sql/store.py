@@ -18,7 +18,7 @@ from keyturn.branches import Branch, Outcome
 from keyturn.capabilities import ALL_CLAIMS, Claims
 from keyturn.errors import OperationFailed, Unsupported
 from keyturn.handshake import describe
-from keyturn.operations import CardRespond, Operation, Reset, Restart
+from keyturn.operations import CardDismiss, CardRespond, Operation, Reset, Restart
 from keyturn.port import OperationMethods
 from keyturn.responses import RefusalCode, Rejected
 from keyturn.values import Json
@@ -107,7 +107,7 @@ class SqlStore(OperationMethods):
             return self._in_one_transaction(operation)
         except Damaged as error:
             # Nothing may rest on a row that was changed from outside: an answer to it is refused (I19.4).
-            if isinstance(operation, CardRespond):
+            if isinstance(operation, CardRespond | CardDismiss):
                 return Rejected(code=RefusalCode.UNVERIFIABLE)
             raise OperationFailed(f"{operation.method}: {error}; nothing was done", definite=True) from error
 

@@ -15,7 +15,8 @@ from sqlalchemy import Connection, Insert, Table, Update, bindparam, text
 from keyturn.branches import Branch
 from keyturn.cards import Interaction
 from keyturn.errors import OperationFailed
-from keyturn.operations import Effect, LedgerEntry
+from keyturn.operations import NOTHING_COUNTED, Effect, LedgerEntry
+from keyturn.store import counted
 from keyturn.world import Case, Command, World
 from keyturn_sql import rows, schema
 from keyturn_sql.rows import Cell, Record, Shape
@@ -84,7 +85,7 @@ CASES = Kind(
     lambda world: world.cases,
     lambda case: case.key,
     rows.CASE,
-    Rewriting(schema.cases, rows.CASE, rows.CASE.part("revision")),
+    Rewriting(schema.cases, rows.CASE, rows.CASE.part("revision", "closed")),
 )
 """A case moves from the revision that was read (I13)."""
 
@@ -123,6 +124,9 @@ KINDS: tuple[Kind[Case] | Kind[Interaction] | Kind[Command], ...] = (CASES, INTE
 _ENTRY = rows.LEDGER_ENTRY.part("at", "card", "from_status", "event", "to_status", "cause")
 _NEW_ENTRY = schema.ledger.insert()
 _NEW_EFFECT = schema.effects.insert()
+_COUNT = schema.meta.update().values(
+    {each: schema.meta.c[each] + bindparam(f"more_{each}") for each in schema.COUNTERS}
+)
 
 
 def write(connection: Connection, before: World, branch: Branch) -> None:
@@ -140,11 +144,15 @@ def write(connection: Connection, before: World, branch: Branch) -> None:
     ordinals: dict[Cell, count[int]] = {each["card"]: count() for each in effects}
     if entries:
         connection.execute(_NEW_ENTRY, entries)
+    more = counted(branch.happened, branch.outcome)
+    if more != NOTHING_COUNTED:
+        connection.execute(_COUNT, {f"more_{name}": cell for name, cell in rows.METRICS.row(more).items()})
     if effects:
         connection.execute(_NEW_EFFECT, [{**each, "ordinal": next(ordinals[each["card"]])} for each in effects])
 
 
 def forget(connection: Connection) -> None:
-    """Delete every row but the one with the counter: ids are issued once, also over a reset (I6.7)."""
+    """Delete every row but the one with the counters: ids are issued once, also over a reset (I6.7); others begin anew."""
+    connection.execute(schema.meta.update().values(rows.METRICS.row(NOTHING_COUNTED)))
     for table in schema.CHILDREN_FIRST:
         connection.execute(table.delete())

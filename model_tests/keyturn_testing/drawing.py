@@ -12,13 +12,12 @@ from attrs import evolve
 from keyturn.answerability import problems_of
 from keyturn.capabilities import Capability, Claims
 from keyturn.cards import FreeformKind, InteractionKind, InteractionOption, InteractionPayload
-from keyturn.responses import Restored
 from keyturn.status import InteractionStatus
 from keyturn.table import OPEN, TERMINAL
 from keyturn.values import CaseKey
 from keyturn.wire import read
 from keyturn_testing.payloads import LONGEST_TEXT, payload
-from keyturn_testing.situation import KnownCard, KnownCommand, Situation
+from keyturn_testing.situation import KnownCard, Situation
 from keyturn_testing.traces import Call
 
 T = TypeVar("T")
@@ -45,7 +44,11 @@ def _on_case(method: str, key: CaseKey) -> Call:
 
 
 def open_case(situation: Situation, pick: Pick) -> Call:
-    """Open one of a few cases, or find it open."""
+    """Open one of a few cases, or find it open; a closed one is opened again as often as not."""
+    closed = [each for each in situation.cases if each not in situation.open_cases]
+    again = pick((True, False))
+    if closed and again:
+        return _on_case("case.open", pick(closed))
     accounts = ACCOUNTS if situation.claimed(Capability.OWNERS) else ACCOUNTS[:1]
     return _on_case("case.open", CaseKey(pick(accounts), pick(WORKFLOWS), pick(CASES)))
 
@@ -55,9 +58,17 @@ def edit_case(situation: Situation, pick: Pick) -> Call:
     return _on_case("case.edit", pick(situation.cases))
 
 
+def clear_case(situation: Situation, pick: Pick) -> Call:
+    """Close a case or withdraw its cards, most often one with an open card."""
+    busy = {each.believed.key: None for each in situation.with_status(*sorted(OPEN))}
+    call = _on_case(pick(("case.close", "card.withdraw")), pick(tuple(busy) or situation.cases))
+    reason = {} if call.operation == "case.close" else {"code": pick(("duplicate", "asked in error"))}
+    return evolve(call, params={**call.params, **reason})
+
+
 def present_card(situation: Situation, pick: Pick) -> Call:
     """Present a card of an offered kind on an open case."""
-    key = pick(situation.cases)
+    key = _case_for_a_card(situation, pick)
     kind = pick(situation.kinds)
     params: dict[str, object] = {
         "account": key.account,
@@ -77,6 +88,28 @@ def present_card(situation: Situation, pick: Pick) -> Call:
     if situation.claimed(Capability.CLOCK) and pick((False, False, True)):
         params["expires_in"] = pick((60, 0.5, 3600))
     return Call(operation="card.present", params=params)
+
+
+def _case_for_a_card(situation: Situation, pick: Pick) -> CaseKey:
+    """An open case, and now and then one that is closed."""
+    return pick((situation.open_cases or situation.cases) if pick((True,) * 5 + (False,)) else situation.cases)
+
+
+def present_for_revision(situation: Situation, pick: Pick) -> Call:
+    """Present a card that was made from a revision: the current one, or one that the case has left."""
+    old = [each for each in situation.cards if each.believed.case_revision not in {None, _current(situation, each)}]
+    call, of_old = present_card(situation, pick), pick((True, True, False))
+    if old and of_old:
+        card = pick(old)
+        key = card.believed.key
+        case: dict[str, object] = {"account": key.account, "workflow": key.workflow, "case": key.case}
+        return evolve(call, params={**call.params, **case, "for_revision": card.bound})
+    parts = [call.params[each] for each in ("account", "workflow", "case")]
+    return evolve(call, params={**call.params, "for_revision": {"$revision": parts, "else": 1}})
+
+
+def _current(situation: Situation, card: KnownCard) -> int:
+    return situation.world.revision(card.believed.key)
 
 
 def presentable(situation: Situation) -> bool:
@@ -248,46 +281,19 @@ def answer_with_wrong_text(situation: Situation, pick: Pick) -> Call:
     return response_to(card, option.id, freeform_input=pick(texts))
 
 
+def dismiss(situation: Situation, pick: Pick) -> Call:
+    """Close a card without deciding: rightly, at another revision, or where it can no longer be."""
+    card = pick((fresh_cards(situation) or list(situation.cards)) if pick((True, True, False)) else situation.cards)
+    asked, key = card.offered.asked, card.believed.key
+    owner: dict[str, object] = {"account": asked.account, "conversation": asked.conversation}
+    if situation.claimed(Capability.OWNERS) and pick((False,) * 7 + (True,)):
+        owner |= _strangers(card, pick)
+    current = {"$revision": [key.account, key.workflow, key.case], "plus": pick((0, 0, 0, 1)), "else": 1}
+    expected = pick((_expected(card), _expected(card), current))
+    return Call(operation="card.dismiss", params={**owner, "card": card.id, "expected_case_revision": expected})
+
+
 # Everything else.
-
-
-def settle(situation: Situation, pick: Pick) -> Call:
-    """Say how a command in flight ended."""
-    command = pick([each for each in situation.commands if each.believed.settlement is None])
-    ends = ({"result": "committed"}, {"result": "committed"}, {"result": "failed"})
-    end: dict[str, object] = {**pick(ends), "on_failure": pick(("record", "restore"))}
-    return Call(operation="command.settle", params={"command": command.id, **end})
-
-
-def settle_again(situation: Situation, pick: Pick) -> Call:
-    """Say again how a command ended, the same way or another."""
-    command = pick([each for each in situation.commands if each.believed.settlement is not None])
-    settlement = command.believed.settlement
-    assert settlement is not None
-    same = {"result": settlement.result, "on_failure": settlement.on_failure}
-    other = {
-        "result": "failed" if settlement.result == "committed" else "committed",
-        "on_failure": settlement.on_failure,
-    }
-    return Call(operation="command.settle", params={"command": command.id, **pick((same, same, other))})
-
-
-def late_commands(situation: Situation) -> list[KnownCommand]:
-    """The commands that ended by giving their card back, while the card is still open."""
-    return [
-        each
-        for each in situation.commands
-        if isinstance(each.believed.reply, Restored)
-        and (card := situation.world.interaction(each.believed.card)) is not None
-        and card.status in OPEN
-    ]
-
-
-def settle_late(situation: Situation, pick: Pick) -> Call:
-    """Say that an attempt that was given back has committed after all."""
-    command = pick(late_commands(situation))
-    params = {"command": command.id, "result": "committed", "on_failure": "record"}
-    return Call(operation="command.settle", params=params)
 
 
 def occupied_cases(situation: Situation) -> list[CaseKey]:
@@ -312,14 +318,6 @@ def replaced_cards(situation: Situation) -> list[KnownCard]:
 def answer_replaced(situation: Situation, pick: Pick) -> Call:
     """Answer a card that gave way to another one."""
     return _rightly(pick(replaced_cards(situation)), pick)
-
-
-def set_next_end(situation: Situation, pick: Pick) -> Call:
-    """Say how the next command ends."""
-    return Call(
-        operation="command.next",
-        params={"result": pick(("committed", "failed")), "on_failure": pick(("record", "restore"))},
-    )
 
 
 def advance(situation: Situation, pick: Pick) -> Call:

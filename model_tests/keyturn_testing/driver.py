@@ -15,7 +15,7 @@ from keyturn import operations as ops
 from keyturn.branches import Outcome
 from keyturn.capabilities import Claims
 from keyturn.store import possibilities
-from keyturn.values import Instant, Json, rfc3339
+from keyturn.values import CaseKey, Instant, Json, rfc3339
 from keyturn.wire import read_operation, write_outcome
 from keyturn_specs.observations import Moment, Observation, Snapshot
 from keyturn_specs.requirement import Requirement
@@ -56,6 +56,7 @@ class Driver:
         self.recorded: list[object] = []
         self.on_step: Callable[[Step], None] = lambda step: None
         self.snapshot = Snapshot()
+        self.revisions: dict[CaseKey, int] = {}
         reset = ops.Reset(now=START)
         self._ask(reset, {"now": rfc3339(START)})
         self.oracle.explain(reset, ops.Done(), self.snapshot)
@@ -82,6 +83,7 @@ class Driver:
         self.observer.learn(call.label, operation, outcome)
         now = outcome.now if isinstance(outcome, ops.ClockAdvanced) else believed.state.world.now
         after = self.snapshot = self.observer.snapshot(operation, now)
+        self.revisions |= after.revisions
         explanation = self.oracle.explain(operation, outcome, after)
         self._count(explanation.moment)
         observation = Observation(
@@ -118,7 +120,7 @@ class Driver:
                 self.counts.add(each.id)
 
     def _resolved(self, call: Call) -> Mapping[str, object]:
-        return cast(Mapping[str, object], Context(self.answers, self.snapshot.revisions).resolve(call.params))
+        return cast(Mapping[str, object], Context(self.answers, self.revisions).resolve(call.params))
 
     def _ask(self, operation: ops.Operation, params: Mapping[str, object]) -> Outcome | Failure | None:
         """Call the system; nothing stands for an indefinite error."""

@@ -12,6 +12,7 @@ from keyturn.capabilities import Capability
 from keyturn.status import InteractionStatus
 from keyturn.table import TERMINAL
 from keyturn_testing import drawing
+from keyturn_testing import drawing_commands as commands
 from keyturn_testing import drawing_edges as edges
 from keyturn_testing.drawing import Drawn
 from keyturn_testing.situation import Situation
@@ -37,6 +38,14 @@ INTENTS: tuple[Intent, ...] = (
         aims=frozenset({"I5.1", "I5.3", "I6.1"}),
         possible=drawing.presentable,
         draw=drawing.present_card,
+    ),
+    Intent(
+        name="present for a revision",
+        weight=2,
+        needs=frozenset({Capability.FOR_REVISION}),
+        aims=frozenset({"I13.10"}),
+        possible=drawing.presentable,
+        draw=drawing.present_for_revision,
     ),
     Intent(
         name="answer",
@@ -144,12 +153,19 @@ INTENTS: tuple[Intent, ...] = (
         draw=edges.present_unanswerable,
     ),
     Intent(
+        name="dismiss a card",
+        weight=2,
+        needs=frozenset({Capability.DISMISS}),
+        possible=drawing.has_cards,
+        draw=drawing.dismiss,
+    ),
+    Intent(
         name="settle a command",
         weight=7,
         needs=frozenset({Capability.DEFERRED}),
-        aims=frozenset({"L3", "I7.1", "I14.1", "I14.2"}),
+        aims=frozenset({"L3", "I7.1", "I14.1", "I14.2", "E3"}),
         possible=lambda situation: any(each.believed.settlement is None for each in situation.commands),
-        draw=drawing.settle,
+        draw=commands.settle,
     ),
     Intent(
         name="settle a command again",
@@ -157,15 +173,15 @@ INTENTS: tuple[Intent, ...] = (
         needs=frozenset({Capability.DEFERRED}),
         aims=frozenset({"L2", "I14.1"}),
         possible=lambda situation: any(each.believed.settlement is not None for each in situation.commands),
-        draw=drawing.settle_again,
+        draw=commands.settle_again,
     ),
     Intent(
         name="settle an attempt that was given back",
         weight=3,
         needs=frozenset({Capability.DEFERRED}),
         aims=frozenset({"L10"}),
-        possible=lambda situation: bool(drawing.late_commands(situation)),
-        draw=drawing.settle_late,
+        possible=lambda situation: bool(commands.late_commands(situation)),
+        draw=commands.settle_late,
     ),
     Intent(
         name="present beside an open question",
@@ -207,6 +223,14 @@ INTENTS: tuple[Intent, ...] = (
         draw=drawing.advance,
     ),
     Intent(
+        name="close a case or withdraw its cards",
+        weight=1,
+        needs=frozenset({Capability.ADMINISTRATIVE}),
+        aims=frozenset({"I13.11"}),
+        possible=lambda situation: bool(situation.cases),
+        draw=drawing.clear_case,
+    ),
+    Intent(
         name="sweep",
         weight=1,
         needs=frozenset({Capability.CLOCK}),
@@ -244,7 +268,7 @@ INTENTS: tuple[Intent, ...] = (
 )
 """Every intent; how the next command ends is one more for systems that run commands at once."""
 
-AT_ONCE = Intent(name="say how the next command ends", weight=1, draw=drawing.set_next_end)
+AT_ONCE = Intent(name="say how the next command ends", weight=1, draw=commands.set_next_end)
 """The intent that stands in for settling where a system does not claim `deferred`."""
 
 

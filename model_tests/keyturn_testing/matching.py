@@ -2,7 +2,7 @@
 
 The model has its own names for ids and its own counting of revisions. A matching binds each of them to the system's on
 first sight and holds it to that afterwards: one id for one id, revisions in the same order, one hash for ever for one
-card. What the text leaves open (`lenient`, `mention`, `free` and `unordered` fields) is said in the declarations of the
+card. What the text leaves open (`lenient`, `mention`, `free`, `coded` and `unordered` fields) is said in the declarations of the
 records, and read from there.
 """
 
@@ -215,6 +215,12 @@ def _model_card(matching: Matching, entry: object, seen: bool) -> object:
     return matching.binding.model("card", None, card) if seen else card
 
 
+def _code(matching: Matching, path: tuple[str, ...], expected: object, seen: object) -> None:
+    """Compare what rests on refusal codes, where they mean something."""
+    if Capability.CODED_REFUSALS in matching.claims:
+        _equal(matching, path, expected, seen)
+
+
 _SORTS: Mapping[object, Compare] = {
     CardId: _identifier("card"),
     CommandId: _identifier("command"),
@@ -232,12 +238,8 @@ _BY_MARK: Mapping[str, Callable[[Compare], Compare]] = {
     "lenient": _lenient,
     "mention": lambda inner: _skip,
     "free": lambda inner: _skip,
+    "coded": lambda inner: _code,
 }
-
-
-def _code(matching: Matching, path: tuple[str, ...], expected: object, seen: object) -> None:
-    if Capability.CODED_REFUSALS in matching.claims:
-        _equal(matching, path, expected, seen)
 
 
 def _of_type(kind: object, marks: Mapping[str, object]) -> Compare:
@@ -258,7 +260,7 @@ def _of_type(kind: object, marks: Mapping[str, object]) -> Compare:
 
 def _of_field(attribute: "Attribute[object]") -> tuple[str, Compare]:
     compare = _of_type(attribute.type, attribute.metadata)
-    for mark in ("lenient", "mention", "free"):
+    for mark in ("lenient", "mention", "free", "coded"):
         if mark in attribute.metadata:
             compare = _BY_MARK[mark](compare)
     return attribute.name, compare

@@ -1,6 +1,6 @@
 """Reading everything that an observer can read of a system, after each step.
 
-Lists come first, because after a lost reply they may show a card's id first; the ledger comes last. A system may sweep
+Lists come first, because after a lost reply they may show a card's id first; ledger and counters come last. A system may sweep
 overdue cards when it is read, so a snapshot that shows an overdue card is read until it no longer changes. An answer that is
 the same as before is not decoded again.
 """
@@ -62,6 +62,7 @@ class Observer:
         self.system, self.claims = system, claims
         self.offered: dict[str, Offered] = {}
         self.cases: dict[CaseKey, None] = {}
+        self.closed: set[CaseKey] = set()
         self._known: dict[tuple[str, ...], tuple[object, Outcome]] = {}
 
     def learn(self, label: str | None, operation: ops.Operation, outcome: object) -> None:
@@ -69,6 +70,9 @@ class Observer:
         match operation, outcome:
             case ops.CaseOpen(), ops.CaseOpened():
                 self.cases[operation.key] = None
+                self.closed.discard(operation.key)
+            case ops.CaseClose(), ops.CardsInvalidated() | None:
+                self.closed.add(operation.key)
             case ops.CardPresent(), Presented(card=card):
                 self.offered[card.id] = Offered(label=label or "", id=card.id, asked=operation)
             case ops.CardPresent(), None:
@@ -96,12 +100,15 @@ class Observer:
     def _read_all(self, owners: Mapping[tuple[str, str], None]) -> Snapshot:
         listed = owners if Capability.LIST in self.claims else {}
         ledgers = self.cases if Capability.LEDGER in self.claims else {}
+        # A revision is read by opening its case, and that would open a closed one.
+        opened = [key for key in self.cases if key not in self.closed]
         return Snapshot(
-            revisions={key: self._on_case(ops.CaseOpen, ops.CaseOpened, key).revision for key in self.cases},
+            revisions={key: self._on_case(ops.CaseOpen, ops.CaseOpened, key).revision for key in opened},
             lists={owner: self._list(*owner) for owner in listed},
             cards={each.id: self._card(each) for each in self.offered.values()},
             effects={key: self._on_case(ops.ReadEffects, ops.Effects, key).effects for key in self.cases},
             ledger={key: self._on_case(ops.ReadLedger, ops.Ledger, key).entries for key in ledgers},
+            metrics=self._read(ops.ReadMetrics, ops.Metrics) if Capability.METRICS in self.claims else None,
         )
 
     def _read(self, operation: type[ops.Operation], wanted: type[T], **params: str) -> T | None:

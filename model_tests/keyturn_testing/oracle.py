@@ -7,13 +7,15 @@ explain it. When none is left the step is a violation, and the differences to th
 
 from collections.abc import Iterator, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from keyturn.branches import Outcome
 from keyturn.capabilities import Claims
 from keyturn.cards import CardView, view
 from keyturn.operations import (
+    CardDismiss,
     CardGet,
+    CardPresent,
     CardRespond,
     Cards,
     CaseOpened,
@@ -73,6 +75,14 @@ def translate(operation: Operation, hypothesis: Hypothesis) -> Operation:
                 conversation=operation.conversation,
                 card=CardId(_model_id(hypothesis.binding, "card", operation.card)),
             )
+        case CardPresent() if operation.for_revision is not None:
+            return evolve(operation, for_revision=_model_revision(operation.for_revision, operation.key, hypothesis))
+        case CardDismiss():
+            card = CardId(_model_id(hypothesis.binding, "card", operation.card))
+            revision = operation.expected_case_revision
+            if revision is not None:
+                revision = _model_revision(revision, _case_of(card, hypothesis), hypothesis)
+            return evolve(operation, card=card, expected_case_revision=revision)
         case CommandSettle():
             command = CommandId(_model_id(hypothesis.binding, "command", operation.command))
             return CommandSettle(command=command, result=operation.result, on_failure=operation.on_failure)
@@ -97,11 +107,22 @@ def _model_response(response: object, hypothesis: Hypothesis) -> object:
         translated["interaction_id"] = _model_id(hypothesis.binding, "card", card)
     number = isinstance(revision, int | float) and not isinstance(revision, bool)
     if isinstance(revision, int | float) and number and 1 <= revision <= LARGEST_INTEGER and revision == int(revision):
-        interaction = hypothesis.state.world.interaction(str(translated.get("interaction_id")))
-        scope = None if interaction is None else interaction.key
-        known = hypothesis.binding.model("revision", scope, int(revision))
-        translated["expected_case_revision"] = type(revision)(LARGEST_INTEGER if known is None else known)
+        scope = _case_of(str(translated.get("interaction_id")), hypothesis)
+        translated["expected_case_revision"] = type(revision)(_model_revision(int(revision), scope, hypothesis))
     return translated
+
+
+def _case_of(card: str, hypothesis: Hypothesis) -> CaseKey | None:
+    interaction = hypothesis.state.world.interaction(card)
+    return None if interaction is None else interaction.key
+
+
+def _model_revision(seen: int, scope: CaseKey | None, hypothesis: Hypothesis) -> Revision:
+    """The model's number for a revision of a case; what is no revision at all stays as it is."""
+    if not 1 <= seen <= LARGEST_INTEGER:
+        return Revision(seen)
+    known = hypothesis.binding.model("revision", scope, seen)
+    return Revision(LARGEST_INTEGER if known is None else int(known))
 
 
 def _scope(operation: Operation) -> CaseKey | None:
@@ -138,6 +159,8 @@ def _compare_snapshot(matching: Matching, state: State, after: Snapshot) -> None
         matching.batches = tuple(map(len, batches))
         expected = Ledger(entries=tuple(each for batch in batches for each in batch))
         matching.compare(("ledger", key.case), expected, Ledger(entries=entries))
+    if after.metrics is not None:
+        matching.compare(("metrics",), state.history.metrics, after.metrics)
 
 
 def _status(seen: CardView | None) -> InteractionStatus | None:
@@ -151,6 +174,7 @@ _AREAS: Mapping[str, Area] = {
     "card": Area.CARD,
     "list": Area.CARD,
     "ledger": Area.LEDGER,
+    "metrics": Area.METRICS,
 }
 
 

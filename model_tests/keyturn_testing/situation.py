@@ -69,6 +69,12 @@ class Situation:
         """The cards that the model believes to have one of these statuses."""
         return tuple(each for each in self.cards if each.believed.status in statuses)
 
+    @property
+    def open_cases(self) -> tuple[CaseKey, ...]:
+        """The cases that are open, as far as the model knows."""
+        closed = {each.key for each in self.world.cases if each.closed}
+        return tuple(each for each in self.cases if each not in closed)
+
     def fresh(self, card: KnownCard) -> bool:
         """Whether a card is Active, not overdue, and not stale."""
         believed = card.believed

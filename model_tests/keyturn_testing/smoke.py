@@ -190,6 +190,10 @@ class _Walk:
         answered = self._ask("card.respond", {**_OWNER, "response": self._response(card["id"], bound)})
         if answered["outcome"] == Accepted.outcome:
             self._ask("command.settle", {"command": answered["command"], "result": "committed"})
+        if Capability.DISMISS in self._claims:
+            other = cast("Mapping[str, Json]", self._ask("card.present", self._presented())["card"])
+            bound = other.get("case_revision", bound)
+            self._ask("card.dismiss", {**_OWNER, "card": other["id"], "expected_case_revision": bound})
         for method, params in _WHAT_CLAIMS_ADD:
             self._ask(method, params)
         if Capability.RESTART in self._claims:
@@ -242,9 +246,12 @@ class _Walk:
 _WHAT_CLAIMS_ADD: tuple[tuple[str, Mapping[str, Json]], ...] = (
     ("effects", _CASE),
     ("ledger", _CASE),
+    ("metrics", {}),
     ("case.edit", _CASE),
     ("clock.advance", {"seconds": 1}),
     ("card.expire_due", {}),
+    ("card.withdraw", {**_CASE, "code": "smoke"}),
+    ("case.close", _CASE),
 )
 """The rest of the path: each call is made when what it needs is claimed."""
 

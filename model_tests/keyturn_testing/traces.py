@@ -2,9 +2,9 @@
 
 A call names what earlier calls brought by reference, so that a trace holds no system's own ids: `{"$ref": "c3/card/id"}`
 is what the call labelled c3 answered at that JSON pointer, `{"$unlike": …}` is an id of the same form that nothing ever
-had, `{"$revision": [account, workflow, case], "plus": n}` is the case's current revision, n further on. A reference to
-something that never came stands for what it names as `else`, or for an id that never existed, so that a shortened trace
-still runs.
+had, `{"$revision": [account, workflow, case], "plus": n}` is the revision at which a case was last read, n further on. A
+reference to something that never came stands for what it names as `else`, or for an id that never existed, so that a
+shortened trace still runs.
 """
 
 import json
@@ -131,7 +131,7 @@ def _turned(character: str, turn: int) -> str:
 
 @frozen
 class Context:
-    """What references resolve to: the answers by label, the current revisions, and every id that was ever seen."""
+    """What references resolve to: the answers by label, the revisions as they were last read, and every id that was ever seen."""
 
     answers: Mapping[str, object]
     revisions: Mapping[CaseKey, int]
@@ -161,7 +161,7 @@ class Context:
         key = CaseKey(*map(str, parts)) if isinstance(parts, list | tuple) and len(parts) == 3 else None
         plus = value.get("plus", 0)
         current = None if key is None else self.revisions.get(key)
-        return NOTHING if current is None or not isinstance(plus, int) else current + plus
+        return value.get("else", NOTHING) if current is None or not isinstance(plus, int) else current + plus
 
 
 def _strings(value: object) -> Iterable[str]:

@@ -1,13 +1,15 @@
-"""E, evidence: the ledger tells what happened, whole and in order.
+"""E, evidence: the ledger tells what happened, whole and in order, and the counters count it.
 
-It is judged against what the cards read: replaying the entries gives the statuses.
+Both are judged against what the cards read and what was answered. Replaying the entries gives the statuses; where the ledger
+is claimed, E1 thus holds it to the cards, and counters that agree with the cards (E3) agree with the ledger too.
 """
 
 from keyturn.capabilities import Capability
 from keyturn.cards import ActionClass
-from keyturn.operations import LedgerEntry
+from keyturn.operations import NOTHING_COUNTED, LedgerEntry
 from keyturn.responses import Declined, Replayed, Resolved
-from keyturn.status import UNWRITTEN, InteractionEvent
+from keyturn.status import UNWRITTEN, InteractionEvent, InteractionStatus
+from keyturn.store import counted
 from keyturn.table import STATUS_TABLE
 from keyturn_specs.observations import Moment, Observation
 from keyturn_specs.reading import chosen_option
@@ -84,6 +86,33 @@ def _cites_what_is_not_there(seen: Observation) -> str | None:
     )
 
 
+def _counts_something(moment: Moment) -> bool:
+    return counted(moment.branch.happened, moment.branch.outcome) != NOTHING_COUNTED
+
+
+def _due_counts(seen: Observation) -> dict[str, int]:
+    """How far each counter must have moved; of a lost reply nobody knows whether it wrote a card or refused one."""
+    now = {card: view.status for card, view in seen.after.cards.items() if view is not None}
+    ended = [status for card, status in now.items() if seen.before.status(card) != status]
+    due = {each.value: ended.count(each) for each in (InteractionStatus.RESOLVED, InteractionStatus.FAILED)}
+    if seen.outcome is not None:
+        due["created"] = sum(seen.before.cards.get(card) is None for card in now)
+    if seen.outcome is not None and Capability.CODED_REFUSALS in seen.claims:
+        due["stale"] = counted((), seen.outcome).stale
+    return due
+
+
+def _counters_disagree(seen: Observation) -> str | None:
+    if seen.after.metrics is None:
+        return None
+    before = seen.before.metrics or NOTHING_COUNTED
+    for name, due in sorted(_due_counts(seen).items()):
+        moved = getattr(seen.after.metrics, name) - getattr(before, name)
+        if moved != due:
+            return f"the counter `{name}` moved by {moved}, and what was answered and what the cards read make it {due}"
+    return None
+
+
 EVIDENCE: tuple[Requirement, ...] = (
     Requirement(
         id="E1",
@@ -104,5 +133,16 @@ EVIDENCE: tuple[Requirement, ...] = (
         source="persistent interactions, Text and click: the receipt is generated from the committed events",
         applies=_tells_of_effects,
         judged_by=ByInvariant(_cites_what_is_not_there),
+    ),
+    Requirement(
+        id="E3",
+        family=Family.EVIDENCE,
+        says="The counters created (cards written), resolved and failed (terminal status by settling; a restore counts "
+        "nowhere) and stale (refusals with stale_revision) agree with the ledger and the outcomes.",
+        why="Whoever watches a deployment sees the counters first, and only they show that people answer stale cards.",
+        source="persistent interactions, Error outcomes: the counters of interactions",
+        needs=frozenset({Capability.METRICS}),
+        applies=_counts_something,
+        judged_by=ByInvariant(_counters_disagree),
     ),
 )

@@ -7,6 +7,7 @@ All three are demanded by branches of the model.
 from keyturn import operations as ops
 from keyturn.capabilities import Capability
 from keyturn.status import InteractionEvent, InteractionStatus
+from keyturn.table import OPEN
 from keyturn_specs.observations import Moment, Observation
 from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
@@ -36,6 +37,13 @@ def _swept_an_independent_card(seen: Observation) -> str | None:
         if survives and seen.after.status(card) == InteractionStatus.INVALIDATED:
             return f"the card {card} declares revision independence, and a change of the record invalidated it"
     return None
+
+
+def _clears_a_case(moment: Moment) -> bool:
+    if not isinstance(moment.operation, ops.CaseClose | ops.CardWithdraw):
+        return False
+    mine = (each for each in moment.state.world.interactions if each.key == moment.operation.key)
+    return "I13.11" in moment.branch.because and any(each.status in OPEN for each in mine)
 
 
 FRESH: tuple[Requirement, ...] = (
@@ -111,5 +119,27 @@ FRESH: tuple[Requirement, ...] = (
         needs=_NEEDS,
         applies=demanded("I13.9"),
         judged_by=ByBranch(frozenset({Area.REVISION})),
+    ),
+    Requirement(
+        id="I13.10",
+        family=Family.FRESH,
+        says="A card is bound to the revision its content was made from; if the case has moved by the time of the write, "
+        "nothing answerable is written (stale_revision).",
+        why="Between reading a record and asking about it somebody may change it: the card would show what is no longer so.",
+        source="persistent interactions, Revision binding and invalidation: bound to the revision of its content",
+        needs=frozenset({Capability.REVISIONS, Capability.FOR_REVISION}),
+        applies=demanded("I13.10"),
+        judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I13.11",
+        family=Family.FRESH,
+        says="Closing a case invalidates its Active cards (case_closed); withdrawing them does too, the "
+        "revision-independent ones included; Resolving ones are spared.",
+        why="A card of a case that is over still invites a click, and a command in flight is not called back by a status.",
+        source="persistent interactions, Status machine: closing a case and administrative withdrawal",
+        needs=frozenset({Capability.REVISIONS, Capability.ADMINISTRATIVE}),
+        applies=_clears_a_case,
+        judged_by=ByBranch(),
     ),
 )

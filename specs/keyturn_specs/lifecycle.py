@@ -17,10 +17,10 @@ from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requi
 
 def _meets_a_terminal_card(moment: Moment) -> bool:
     match moment.operation:
-        case ops.CardRespond() | ops.CommandSettle():
+        case ops.CardRespond() | ops.CardDismiss() | ops.CommandSettle():
             card = addressed(moment)
             return card is not None and card.status in TERMINAL
-        case ops.CaseEdit():
+        case ops.CaseEdit() | ops.CaseClose() | ops.CardWithdraw():
             key = moment.operation.key
             return any(each.status in TERMINAL for each in moment.state.world.interactions if each.key == key)
         case ops.CardExpireDue():

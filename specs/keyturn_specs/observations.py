@@ -12,7 +12,7 @@ from attrs import field, frozen
 from keyturn.branches import Branch, Outcome
 from keyturn.capabilities import Claims
 from keyturn.cards import CardView
-from keyturn.operations import CardPresent, Effect, LedgerEntry, Operation
+from keyturn.operations import CardPresent, Effect, LedgerEntry, Metrics, Operation
 from keyturn.store import State
 from keyturn.values import CaseKey
 
@@ -22,7 +22,8 @@ class Snapshot:
     """Everything that an observer reads at one moment, in the system's own ids and revisions.
 
     `cards` are the cards that were ever offered, read by their owners; nothing stands for "not found". `lists` are the
-    open cards by (account, conversation). What a system does not claim is an empty mapping.
+    open cards by (account, conversation). `revisions` are those of the cases that are open. What a system does not claim is an
+    empty mapping, or nothing.
     """
 
     revisions: Mapping[CaseKey, int] = field(factory=dict)
@@ -30,6 +31,7 @@ class Snapshot:
     lists: Mapping[tuple[str, str], tuple[CardView, ...]] = field(factory=dict)
     effects: Mapping[CaseKey, tuple[Effect, ...]] = field(factory=dict)
     ledger: Mapping[CaseKey, tuple[LedgerEntry, ...]] = field(factory=dict)
+    metrics: Metrics | None = None
 
     def status(self, card: str) -> str | None:
         """The status that a card reads as, or nothing when it cannot be read."""

@@ -5,7 +5,7 @@ A requirement that needs more than this says it in its own family's module.
 """
 
 from keyturn.cards import Interaction, InteractionOption, final_arguments
-from keyturn.operations import CardGet, CardRespond, CommandSettle, Effect
+from keyturn.operations import CardDismiss, CardGet, CardRespond, CommandSettle, Effect
 from keyturn.responses import readings
 from keyturn.values import Document
 from keyturn_specs.observations import Moment, Observation, Snapshot
@@ -18,7 +18,7 @@ def addressed(moment: Moment) -> Interaction | None:
         case CardRespond():
             response = next((each for each in readings(operation.response) if each is not None), None)
             return None if response is None else world.interaction(response.interaction_id)
-        case CardGet():
+        case CardGet() | CardDismiss():
             return world.interaction(operation.card)
         case CommandSettle():
             command = world.command(operation.command)

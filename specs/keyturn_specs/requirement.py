@@ -39,6 +39,7 @@ class Area(StrEnum):
     REVISION = "revision"
     CARD = "card"
     LEDGER = "ledger"
+    METRICS = "metrics"
 
 
 Antecedent: TypeAlias = Callable[[Moment], bool]

@@ -23,6 +23,14 @@ function shape({ response }) {
   if (!wellFormed) return rejected('malformed');
 }
 
+/** The same for a dismissal, which has neither an option nor a text. */
+function dismissalShape({ response }) {
+  const wellFormed = isId(response.interaction_id)
+    && optional(isRevision)(response.expected_case_revision)
+    && isClean(response);
+  if (!wellFormed) return rejected('malformed');
+}
+
 /** A foreign card gets exactly what an id that never existed gets (I19.1); ids compare exactly (I7.7). */
 function ownership(ask, store) {
   ask.card = store.findCard(ask.response.interaction_id);
@@ -81,3 +89,6 @@ function freeText(ask) {
 }
 
 export const CHECKS = [shape, ownership, completeness, status, expiry, option, revision, integrity, freeText];
+
+/** A dismissal follows the same list, without option and free text. */
+export const DISMISSAL_CHECKS = [dismissalShape, ownership, completeness, status, expiry, revision, integrity];

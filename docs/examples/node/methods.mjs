@@ -14,7 +14,7 @@ const DESCRIPTION = {
   system: { name: 'node-example', version: '0.1.0', language: 'javascript' },
   claims: [
     'cards', 'owners', 'revisions', 'independent', 'blocking', 'refuse', 'replace', 'list', 'freeform', 'replay',
-    'deferred', 'clock', 'ledger', 'coded_refusals', 'ordered_checks', 'restart',
+    'deferred', 'dismiss', 'clock', 'administrative', 'for_revision', 'ledger', 'metrics', 'coded_refusals', 'ordered_checks', 'restart',
   ],
   environment: 'test', // the store may be wiped by `reset`; one that keeps real decisions must never say so
 };
@@ -27,6 +27,7 @@ const newCard = {
   kind: isString,
   blocking: isBoolean,
   revision_independent: optional(isBoolean), // left out = bound
+  for_revision: optional(isNumber), // the revision that the content was made from
   payload: isPayload,
   expires_in: optional(isNumber), // in seconds; too short a time is an invalid card
   on_occupied: optional(oneOf('refuse', 'replace')), // left out = refuse, which harms nobody
@@ -42,14 +43,18 @@ const METHODS = {
   'reset': [{ now: isTime, settings: optional(isObject) }, (store, params) => store.reset(params)],
   'case.open': [ofCase, (store, params) => store.openCase(params)],
   'case.edit': [ofCase, (store, params) => store.editCase(params)],
+  'case.close': [ofCase, (store, params) => store.closeCase(params)],
   'card.present': [newCard, (store, params) => store.present(params)],
   'card.get': [{ ...asker, card: isString }, (store, params) => store.getCard(params)],
   'card.list': [asker, (store, params) => store.listCards(params)],
   'card.respond': [{ ...asker, response: isPresent }, (store, params) => store.respond(params)],
+  'card.dismiss': [{ ...asker, card: isString, expected_case_revision: optional(isNumber) }, (store, params) => store.dismissCard(params)],
+  'card.withdraw': [{ ...ofCase, code: isString }, (store, params) => store.withdraw(params)],
   'card.expire_due': [{}, (store) => store.expireDue()],
   'clock.advance': [{ seconds: isSeconds }, (store, params) => store.advance(params)],
   'command.settle': [end, (store, params) => store.settle(params)],
   'effects': [ofCase, (store, params) => store.effects(params)],
+  'metrics': [{}, (store) => store.metrics()],
   'ledger': [ofCase, (store, params) => store.ledger(params)],
 };
 
@@ -62,7 +67,7 @@ export function methodsOf(store, database) {
     const wrong = wrongField(fields, params);
     if (wrong !== undefined) throw new RpcError(INVALID_PARAMS, `${method}: ${wrong} is missing or wrong`);
     try {
-      return database.transaction(() => operation(store, params));
+      return database.transaction(() => store.countRefusal(operation(store, params)));
     } catch (error) {
       return refusalOf(method, error);
     }

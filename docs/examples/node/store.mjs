@@ -8,7 +8,7 @@
 // the revision of the case moves, and what was drawn for the older revision is invalidated.
 
 import { classOf, countCommands, finalArguments, isAnswerable, isOpen, isOverdue, nextStatus, viewOf } from './cards.mjs';
-import { CHECKS, rejected } from './checks.mjs';
+import { CHECKS, DISMISSAL_CHECKS, rejected } from './checks.mjs';
 import { formatTime, parseTime, toMilliseconds } from './shapes.mjs';
 import { hashOf } from './text.mjs';
 
@@ -59,13 +59,34 @@ export class Store {
     return this.#db.get('cases', caseKey(key));
   }
 
-  /** Opening again changes nothing, and tells the revision. */
+  /** Opening again changes nothing, and tells the revision; a closed case is open again, at the revision that it has. */
   openCase(key) {
-    const revision = this.caseOf(key)?.revision;
-    if (revision) return { revision };
+    const known = this.caseOf(key);
+    if (known && !known.closed) return { revision: known.revision };
     const { account, workflow, case: id } = key;
-    this.#db.put('cases', caseKey(key), { account, workflow, case: id, revision: 1 });
-    return { revision: 1 };
+    const revision = known?.revision ?? 1;
+    this.#db.put('cases', caseKey(key), { account, workflow, case: id, revision, closed: false });
+    return { revision };
+  }
+
+  /** Nobody is asked on a closed case: what is Active ends, and what is in flight is left to its command (I13.11). */
+  closeCase(key) {
+    const open = this.caseOf(key);
+    if (!open) return rejected('not_found');
+    this.#db.put('cases', caseKey(key), { ...open, closed: true });
+    return { invalidated: this.invalidateActive(key, { reason: 'case_closed' }) };
+  }
+
+  withdraw({ code, ...key }) {
+    if (!this.caseOf(key)) return rejected('not_found');
+    return { invalidated: this.invalidateActive(key, { reason: 'administrative', code }) };
+  }
+
+  /** Every Active card of the case, the independent ones too. */
+  invalidateActive(key, cause) {
+    const active = this.cardsOf(key).filter((card) => card.status === 'active');
+    for (const card of active) this.move(card, 'invalidate', cause);
+    return idsOf(active);
   }
 
   editCase(key) {
@@ -114,14 +135,17 @@ export class Store {
     this.#db.put('ledger', seq, {
       seq, at: formatTime(this.now), account, workflow, case: ofCase, card: id, from, event, to: moved.status, cause,
     });
+    if (event === 'present') this.count('created');
+    if (moved.status === 'resolved' || moved.status === 'failed') this.count(moved.status);
     return moved;
   }
 
   /** Written before anything mentions it: the reply is made from the row (I6.1). */
   present(request) {
-    if (!this.caseOf(request)) return rejected('not_found');
+    if (this.caseOf(request)?.closed !== false) return rejected('not_found'); // never opened, or closed
     const timeToAnswer = lengthOf(request.expires_in);
     if (timeToAnswer <= 0 || !isAnswerable(request.kind, request.payload)) return rejected('invalid_card');
+    if (this.isOutdated(request)) return rejected('stale_revision'); // I13.10
     const occupant = request.blocking ? this.slotHolder(request) : undefined;
     const mayTakeSlot = !occupant || (occupant.status === 'active' && request.on_occupied === 'replace');
     if (!mayTakeSlot) return rejected('slot_occupied'); // I5.2, I5.4
@@ -130,6 +154,11 @@ export class Store {
     if (occupant) this.move(occupant, 'invalidate', { reason: 'superseded', superseded_by: id });
     const card = this.move(this.draw(id, request, this.now + timeToAnswer), 'present');
     return { outcome: 'presented', card: viewOf(card), invalidated: occupant ? [occupant.id] : [] };
+  }
+
+  /** Whether the case has moved since the content was made; an independent card does not care. */
+  isOutdated({ revision_independent: independent, for_revision: source, ...key }) {
+    return !independent && (source ?? null) !== null && source !== this.caseOf(key).revision;
   }
 
   /** The blocking card of the case that is open, if any. An overdue one has ended, even if no sweep has run (I5.9, L7). */
@@ -181,11 +210,21 @@ export class Store {
 
   respond({ account, conversation, response }) {
     const ask = { account, conversation, response };
-    for (const check of CHECKS) {
+    return this.firstRefusal(CHECKS, ask) ?? this.take(ask);
+  }
+
+  /** Closing a card from outside: no option was chosen, and nothing was decided. */
+  dismissCard({ account, conversation, card: id, expected_case_revision }) {
+    const ask = { account, conversation, response: { interaction_id: id, expected_case_revision } };
+    return this.firstRefusal(DISMISSAL_CHECKS, ask) ?? this.dismiss(ask.card, undefined, undefined, { resolved_at: this.now });
+  }
+
+  firstRefusal(checks, ask) {
+    for (const check of checks) {
       const outcome = check(ask, this);
       if (outcome) return outcome;
     }
-    return this.take(ask);
+    return undefined;
   }
 
   /** The command that the card's last answer became; undefined when it became none. */
@@ -248,14 +287,14 @@ export class Store {
 
   dismiss(card, option, text, taken) {
     const result = this.resultOf(card, option, text);
-    this.move(card, 'dismiss', { option: option.id }, { ...taken, result });
+    this.move(card, 'dismiss', { option: option?.id }, { ...taken, result });
     return { outcome: 'dismissed', result };
   }
 
   /** `case_revision` is the one after the commit, where there was one: read it last. */
   resultOf(card, option, text, command, effects = []) {
     const { revision } = this.caseOf(card);
-    return { card: card.id, option: option.id, command: command?.id, effects, case_revision: revision, freeform: text };
+    return { card: card.id, option: option?.id, command: command?.id, effects, case_revision: revision, freeform: text };
   }
 
   // Commands
@@ -312,6 +351,7 @@ export class Store {
     }
     this.move(card, 'restore', cause, { resolved_at: null, resolved_option: null, command: null }); // L6
     this.invalidateStale(card); // I13.6: on a case that has moved the card must not be answerable
+    if (this.caseOf(card).closed) this.invalidateActive(card, { reason: 'case_closed' });
     return { outcome: 'restored', code };
   }
 
@@ -341,6 +381,21 @@ export class Store {
   }
 
   // For the observer
+
+  /** Each counter moves in the transaction that does what it counts, so that a crash cannot come between (E3). */
+  count(counter) {
+    const counters = this.metrics();
+    this.#db.put('meta', 'counters', { ...counters, [counter]: counters[counter] + 1 });
+  }
+
+  countRefusal(outcome) {
+    if (outcome.code === 'stale_revision') this.count('stale');
+    return outcome;
+  }
+
+  metrics() {
+    return this.#db.get('meta', 'counters') ?? { created: 0, resolved: 0, stale: 0, failed: 0 };
+  }
 
   effects(key) {
     return { effects: this.#db.rows('effects').filter((effect) => isOfCase(effect, key)) };

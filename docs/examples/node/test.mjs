@@ -163,6 +163,27 @@ describe('a decision', () => {
     assert.deepEqual(await peer.respond(declined, 'no'), rejected('not_answerable'));
   });
 
+  scenario('is dismissed from outside, without an option', async (peer) => {
+    const { card } = await peer.present();
+    const dismiss = (more) => peer.call('card.dismiss', { ...ASKER, card: card.id, expected_case_revision: 1, ...more });
+    for (const [more, code] of [
+      [{ account: 'b' }, 'not_found'], [{ card: 'card-0' }, 'not_found'], [{ card: '' }, 'malformed'],
+      [{ expected_case_revision: null }, 'malformed'], [{ expected_case_revision: 1.5 }, 'malformed'],
+      [{ expected_case_revision: 2 }, 'stale_revision'],
+    ]) assert.deepEqual(await dismiss(more), rejected(code), JSON.stringify(more));
+    assert.deepEqual(await dismiss(), { outcome: 'dismissed', result: { card: card.id, effects: [], case_revision: 1 } });
+    const { card: after } = await peer.call('card.get', { ...ASKER, card: card.id });
+    assert.deepEqual([after.status, 'resolved_at' in after, 'resolved_option' in after], ['dismissed', true, false]);
+    assert.deepEqual(await dismiss(), rejected('not_answerable'));
+    const { card: next } = await peer.present();
+    const { command, idempotency_key } = await peer.respond(next, 'yes');
+    assert.deepEqual(await dismiss({ card: next.id }), { outcome: 'in_flight', command, idempotency_key });
+    const { result } = await peer.settle(command);
+    assert.deepEqual(await dismiss({ card: next.id }), { outcome: 'replayed', result });
+    const independent = (await peer.present({ revision_independent: true })).card;
+    assert.equal((await dismiss({ card: independent.id, expected_case_revision: undefined })).outcome, 'dismissed');
+  });
+
   scenario('fails, or is restored and can be made again', async (peer) => {
     const { card } = await peer.present();
     const first = await peer.respond(card, 'yes');
@@ -196,6 +217,64 @@ describe('a revision', () => {
     const { entries } = await peer.call('ledger', CASE);
     assert.deepEqual(entries.map(({ event }) => event), ['present', 'accept', 'restore', 'invalidate']);
     assert.equal(await peer.countEffects(), 0);
+  });
+});
+
+describe('a card that was made from a revision', () => {
+  scenario('is not written once the case has moved', async (peer) => {
+    assert.equal((await peer.present({ for_revision: 1 })).card.case_revision, 1);
+    await peer.call('case.edit', CASE);
+    assert.deepEqual(await peer.present({ for_revision: 1 }), rejected('stale_revision'));
+    assert.deepEqual(await peer.present({ for_revision: 1, kind: 'boolean' }), rejected('invalid_card'));
+    assert.equal((await peer.present({ for_revision: 1, revision_independent: true })).outcome, 'presented');
+    assert.deepEqual(await peer.present({ for_revision: 1 }), rejected('stale_revision')); // before the slot
+    assert.deepEqual(await peer.present({ for_revision: 2 }), rejected('slot_occupied'));
+    assert.equal((await peer.call('ledger', CASE)).entries.length, 3);
+  });
+});
+
+describe('the counters', () => {
+  scenario('count what was written, resolved, refused as stale and failed, and no restore', async (peer) => {
+    const counts = async () => Object.values(await peer.call('metrics'));
+    assert.deepEqual(Object.keys(await peer.call('metrics')), ['created', 'resolved', 'stale', 'failed']);
+    const { card } = await peer.present();
+    await peer.respond(card, 'yes', { expected_case_revision: 2 });
+    assert.deepEqual(await counts(), [1, 0, 1, 0]);
+    await peer.settle((await peer.respond(card, 'yes')).command, 'failed', 'restore');
+    assert.deepEqual(await counts(), [1, 0, 1, 0]);
+    await peer.settle((await peer.respond(card, 'yes')).command, 'failed');
+    const { card: next } = await peer.present();
+    await peer.settle((await peer.respond(next, 'yes')).command);
+    await peer.respond(next, 'no');
+    await peer.restart();
+    assert.deepEqual(await counts(), [2, 1, 1, 1]);
+    await peer.call('reset', { now: '2026-01-01T12:00:00Z' });
+    assert.deepEqual(await counts(), [0, 0, 0, 0]);
+  });
+});
+
+describe('a case', () => {
+  scenario('that is closed asks nobody until it is opened again', async (peer) => {
+    const { card } = await peer.present();
+    const independent = (await peer.present({ blocking: false, revision_independent: true })).card;
+    const flying = (await peer.present({ blocking: false })).card;
+    const { command } = await peer.respond(flying, 'yes');
+    assert.deepEqual(await peer.call('case.close', CASE), { invalidated: [card.id, independent.id] });
+    assert.deepEqual(await peer.call('case.close', CASE), { invalidated: [] });
+    assert.deepEqual(await peer.present(), rejected('not_found'));
+    await peer.restart();
+    assert.deepEqual(await peer.settle(command, 'failed', 'restore'), { outcome: 'restored', code: 'command_failed' });
+    assert.equal(await peer.status(flying), 'invalidated');
+    assert.deepEqual(await peer.call('case.open', CASE), { revision: 1 });
+    const { card: next } = await peer.present();
+    const withdrawn = { invalidated: [next.id] };
+    assert.deepEqual(await peer.call('card.withdraw', { ...CASE, code: 'duplicate' }), withdrawn);
+    const { entries } = await peer.call('ledger', CASE);
+    assert.deepEqual(entries.at(-1).cause, { reason: 'administrative', code: 'duplicate' });
+    assert.deepEqual(entries.filter(({ cause }) => cause.reason === 'case_closed').length, 3);
+    const nowhere = { ...CASE, case: '9' };
+    assert.deepEqual(await peer.call('case.close', nowhere), rejected('not_found'));
+    assert.deepEqual(await peer.call('card.withdraw', { ...nowhere, code: '' }), rejected('not_found'));
   });
 });
 
@@ -249,7 +328,7 @@ describe('what comes in', () => {
     const request = (method, params) => `{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}`;
     const codes = [
       ['garbage', -32700], ['', -32700], ['[]', -32600], ['{"jsonrpc":"2.0","id":7}', -32600],
-      [request('card.withdraw', '{}'), -32601], [request('toString', '{}'), -32601], [request('card.get', '{}'), -32602],
+      [request('card.recall', '{}'), -32601], [request('toString', '{}'), -32601], [request('card.get', '{}'), -32602],
     ];
     for (const [line, code] of codes) assert.equal((await peer.line(line)).error.code, code, line);
     const { result } = await peer.line(request('card.respond', `{"account":"a","conversation":"c","response":${deep}}`));

@@ -9,7 +9,7 @@ from keyturn import operations as ops
 from keyturn.cards import ActionClass, view
 from keyturn.responses import Declined, Presented, RefusalCode, Rejected, Replayed, Resolved
 from keyturn.status import InteractionEvent, InteractionStatus
-from keyturn.store import History, Possibility, State
+from keyturn.store import Possibility, State
 from keyturn.table import TERMINAL
 from keyturn.world import Unfolding
 from keyturn_testing.mutants.base import Mutant, Turn, answering_with, in_world, mutant, with_card, with_effect
@@ -99,7 +99,7 @@ def _runs_the_first_option(turn: Turn) -> Possibility:
         card = turn.chosen.state.world.interaction(effects[number].card)
         assert card is not None
         effects[number] = evolve(effects[number], action=card.payload.options[0].action)
-    state = State(turn.chosen.state.world, History(tuple(effects), history.batches))
+    state = State(turn.chosen.state.world, evolve(history, effects=tuple(effects)))
     return evolve(turn.chosen, state=state)
 
 

@@ -11,7 +11,7 @@ from keyturn import operations as ops
 from keyturn.cards import Interaction, InteractionKind, InteractionOption, view
 from keyturn.responses import Dismissed, Presented, RefusalCode, Rejected
 from keyturn.status import InteractionStatus
-from keyturn.store import History, Possibility, State
+from keyturn.store import Possibility, State
 from keyturn.table import TERMINAL
 from keyturn.values import PayloadHash
 from keyturn.world import World
@@ -85,7 +85,7 @@ def _cites_the_first_card(turn: Turn) -> Possibility:
         return turn.chosen
     cited = PayloadHash("0" * 64)
     effects = (*history.effects[:known], *(evolve(each, payload_hash=cited) for each in history.effects[known:]))
-    return evolve(turn.chosen, state=State(turn.chosen.state.world, History(effects, history.batches)))
+    return evolve(turn.chosen, state=State(turn.chosen.state.world, evolve(history, effects=effects)))
 
 
 def _folded(text: str) -> str:

@@ -7,11 +7,11 @@ from attrs import evolve
 
 from keyturn import operations as ops
 from keyturn.cards import ActionClass
-from keyturn.responses import InFlight, RefusalCode, Replayed, Resolved
+from keyturn.responses import InFlight, RefusalCode, Rejected, Replayed, Resolved, Restored
 from keyturn.status import InteractionStatus
-from keyturn.store import History, Possibility, State
+from keyturn.store import Possibility, State
 from keyturn.values import CommandId, EffectId, IdempotencyKey
-from keyturn.world import Command, World
+from keyturn.world import Command, Unfolding, World
 from keyturn_testing.mutants.base import Mutant, Turn, answering_with, in_world, mutant, with_card, with_effect
 
 
@@ -66,7 +66,7 @@ def _tells_the_loser_that_it_won(turn: Turn) -> Possibility:
 def _with_new_effects(turn: Turn, kept: int) -> Possibility:
     history, known = turn.chosen.state.history, len(turn.state.history.effects)
     effects = history.effects[: known + kept]
-    return evolve(turn.chosen, state=State(turn.chosen.state.world, History(effects, history.batches)))
+    return evolve(turn.chosen, state=State(turn.chosen.state.world, evolve(history, effects=effects)))
 
 
 def _runs_the_first_command_only(turn: Turn) -> Possibility:
@@ -128,6 +128,30 @@ def _cites_what_never_was(turn: Turn) -> Possibility:
     return answering_with(turn.chosen, Resolved(result=result))
 
 
+def _binds_to_the_current_revision(turn: Turn) -> Possibility:
+    operation = turn.operation
+    if not isinstance(operation, ops.CardPresent) or not turn.refused_with(RefusalCode.STALE_REVISION):
+        return turn.chosen
+    return turn.instead(evolve(operation, for_revision=None))
+
+
+def _closes_and_leaves_cards(turn: Turn) -> Possibility:
+    if not isinstance(turn.operation, ops.CaseClose) or isinstance(turn.chosen.branch.outcome, Rejected):
+        return turn.chosen
+    closed = Unfolding(turn.state.world).close(turn.operation.key).world
+    told = answering_with(turn.chosen, ops.CardsInvalidated(invalidated=()))
+    return evolve(told, state=evolve(turn.state, world=closed))
+
+
+def _counts_restores_as_failures(turn: Turn) -> Possibility:
+    chosen = turn.chosen
+    if not isinstance(chosen.branch.outcome, Restored) or not chosen.branch.happened:
+        return chosen
+    metrics = chosen.state.history.metrics
+    history = evolve(chosen.state.history, metrics=evolve(metrics, failed=metrics.failed + 1))
+    return evolve(chosen, state=evolve(chosen.state, history=history))
+
+
 OUTCOMES: tuple[Mutant, ...] = (
     mutant(
         "commits-on-a-moved-case", "I13.5", _commits_on_a_moved_case, "A command commits whatever the record became."
@@ -141,5 +165,8 @@ OUTCOMES: tuple[Mutant, ...] = (
     mutant("refused-and-ran", "I19.9", _runs_what_it_refuses, "What is refused has its effect all the same."),
     mutant("acts-on-its-own", "I19.10", _acts_after_a_restart, "An edit or a restart closes a card that waits."),
     mutant("cites-what-never-was", "E2", _cites_what_never_was, "A success cites an effect that does not exist."),
+    mutant("binds-at-the-write", "I13.10", _binds_to_the_current_revision, "Old content is bound to the new revision."),
+    mutant("closed-case-keeps-asking", "I13.11", _closes_and_leaves_cards, "A closed case leaves its cards active."),
+    mutant("restore-counts-as-failure", "E3", _counts_restores_as_failures, "A command given back counts as failed."),
 )
 """The mutants of this module."""

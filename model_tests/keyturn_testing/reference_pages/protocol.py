@@ -62,8 +62,8 @@ _RULES = """\
   not compared.
 - **Accounts, conversations, workflows, cases and option ids** compare exactly.
 - **Between two steps everything is read**: `case.open` for the revision of each case that is open (opening again changes
-  nothing), `card.list`, `card.get` for every card that was ever offered, `effects` and `ledger`, as far as they are claimed.
-  A system sees these reads as calls like any other.
+  nothing; a closed case is left alone), `card.list`, `card.get` for every card that was ever offered, `effects`, `ledger`
+  and `metrics`, as far as they are claimed. A system sees these reads as calls like any other.
 - **Each example begins with `reset`**, and no two examples may see each other's data."""
 
 _HANDSHAKE = """\
@@ -103,18 +103,25 @@ if the asker owns it. A second answer to a Resolved card is never `stale_revisio
 case. A commit, and a recorded decline, raise the revision of the case and invalidate its other Active cards that are bound to an
 older one.
 
+`card.dismiss` follows the same table without option and free text: `dismissed` when everything holds, with a result that has no
+option. A card that was dismissed so may answer another dismissal by its original result.
+
 `command.settle` with an unknown command is `not_found`. The same settlement again gets the first reply again, and another one is
 a `conflict`. `committed` on a case that moved after the answer was taken ends as `failed` or `restored`, with the code
 `revision_conflict`; the command of an independent card may commit all the same. `restored` makes the card Active again; when its
-case has moved, it may be Invalidated at once."""
+case has moved or was closed, it may be Invalidated at once.
+
+`case.close` moves no revision. On a closed case `card.present` is `not_found` until `case.open` opens it again at the revision
+that it has; a Resolving card of it can still be settled, and whatever else is asked of it may be `not_found` too."""
 
 _KINDS = """\
 ## Kinds
 
 `card.present` refuses a card that nobody could answer as `invalid_card`, and writes nothing. It checks in this order: the case
-is open (`not_found`), the card is answerable (`invalid_card`), the blocking slot of the case is free (`slot_occupied`). With
-`on_occupied` = `replace` an Active occupant is invalidated instead; a Resolving one never is. This version refuses
-`multi_select` and does not ask for it."""
+is open (`not_found`), the card is answerable (`invalid_card`), the case is at `for_revision` where a bound card names it
+(`stale_revision`), the blocking slot of the case is free (`slot_occupied`). `for_revision` is the revision that the content was
+made from; left out, the card is bound to the current one. With `on_occupied` = `replace` an Active occupant is invalidated
+instead; a Resolving one never is. This version refuses `multi_select` and does not ask for it."""
 
 
 class Vocabulary:

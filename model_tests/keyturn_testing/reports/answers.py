@@ -136,6 +136,10 @@ def _revision(names: Names | None, answer: Answer) -> str:
     return f"revision {value_of(answer['revision'])}{_invalidated(names, answer)}"
 
 
+def _only_invalidated(names: Names | None, answer: Answer) -> str:
+    return f"invalidated: {_cards(names, answer['invalidated'])}"
+
+
 def _open_cards(names: Names | None, answer: Answer) -> str:
     cards = answer["cards"]
     if not isinstance(cards, Sequence) or isinstance(cards, str):
@@ -156,13 +160,19 @@ def _counted(field: str, thing: str, things: str) -> Words:
     return told
 
 
+def _counters(names: Names | None, answer: Answer) -> str:
+    return ", ".join(f"{value_of(answer.get(each))} {each}" for each in ("created", "resolved", "stale", "failed"))
+
+
 _BY_FIELD: Mapping[str, Words] = {
     "error": _error,
     "revision": _revision,
+    "invalidated": _only_invalidated,
     "cards": _open_cards,
     "expired": _expired,
     "now": lambda names, answer: f"the clock says {value_of(answer['now'])}",
     "effects": _counted("effects", "effect", "effects"),
     "entries": _counted("entries", "entry", "entries"),
+    "created": _counters,
 }
 """How an answer without an outcome is told: by the first of these fields that it has."""

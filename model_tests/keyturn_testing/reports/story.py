@@ -90,6 +90,14 @@ def _edit(names: Names, params: Params, label: str) -> str:
     return f"{_who(params)} edits {_case(params)}"
 
 
+def _close(names: Names, params: Params, label: str) -> str:
+    return f"{_who(params)} closes {_case(params)}"
+
+
+def _withdraw(names: Names, params: Params, label: str) -> str:
+    return f"{_who(params)} withdraws the cards of {_case(params)}, because of {value_of(params.get('code'))}"
+
+
 def _present(names: Names, params: Params, label: str) -> str:
     name = names.new_card(label, (params.get("account"), params.get("conversation")))
     manners = ("blocking", "revision_independent")
@@ -98,9 +106,11 @@ def _present(names: Names, params: Params, label: str) -> str:
     where = f"in {plain(params.get('conversation'))} on {_case(params)}"
     due = params.get("expires_in")
     expiry = "" if due is None else f", which expires in {value_of(due)} s"
+    made = params.get("for_revision")
+    source = "" if made is None else f", made from the record {names.referred_revision(made, name)}"
     replacing = params.get("blocking") is True and params.get("on_occupied") == "replace"
     manner = ", instead of the one that blocks" if replacing else ""
-    return f"{_who(params)} presents {what} {where}{expiry}{manner} ({name}; {_options(params.get('payload'))})"
+    return f"{_who(params)} presents {what} {where}{expiry}{source}{manner} ({name}; {_options(params.get('payload'))})"
 
 
 def _options(payload: object) -> str:
@@ -140,6 +150,14 @@ def _respond(names: Names, params: Params, label: str) -> str:
     extra = [value_of(str(each)) for each in response if each not in _OF_A_RESPONSE]
     more = f", and sends {listed(extra[:MOST_OPTIONS])} too" if extra else ""
     return f"{asker} answers {card}{again} {chosen} {revision}{words}{more}"
+
+
+def _dismiss(names: Names, params: Params, label: str) -> str:
+    card = names.referred_card(params.get("card"))
+    asker = _asker(names, params, card)
+    again = " again" if card in names.answered else ""
+    names.answered.add(card)
+    return f"{asker} dismisses {card}{again} {names.referred_revision(params.get('expected_case_revision'), card)}"
 
 
 def _expire_due(names: Names, params: Params, label: str) -> str:
@@ -185,16 +203,20 @@ def _reads(what: str) -> Teller:
 _TELLERS: Mapping[str, Teller] = {
     "case.open": _open,
     "case.edit": _edit,
+    "case.close": _close,
     "card.present": _present,
     "card.get": _get,
     "card.list": _list,
     "card.respond": _respond,
+    "card.dismiss": _dismiss,
+    "card.withdraw": _withdraw,
     "card.expire_due": _expire_due,
     "clock.advance": _advance,
     "command.settle": _settle,
     "command.next": _next,
     "effects": _reads("effects"),
     "ledger": _reads("ledger"),
+    "metrics": lambda names, params, label: "the observer reads the counters",
     "restart": _restart,
     "reset": lambda names, params, label: "everything is forgotten, and the clock set",
 }

@@ -11,7 +11,7 @@ from keyturn.branches import Outcome
 from keyturn.capabilities import ALL_CLAIMS, Capability
 from keyturn.operations import CardRespond, Operation
 from keyturn.responses import Replayed
-from keyturn.store import History, ReferenceStore, State
+from keyturn.store import ReferenceStore, State
 from keyturn.values import EffectId, Json
 
 
@@ -24,7 +24,7 @@ class PaysTwice(ReferenceStore):
         if isinstance(operation, CardRespond) and isinstance(outcome, Replayed) and outcome.result.effects:
             history = self.state.history
             again = evolve(history.effects[-1], id=EffectId(f"{history.effects[-1].id}-again"))
-            self.state = State(self.state.world, History((*history.effects, again), history.batches))
+            self.state = State(self.state.world, evolve(history, effects=(*history.effects, again)))
         return outcome
 
 

@@ -106,7 +106,8 @@ class TestGoldenPath:
         system.close()
         assert system.asked == [
             *("describe", "reset", "case.open", "card.present", "card.get", "card.list", "card.respond"),
-            *("command.settle", "effects", "ledger", "case.edit", "clock.advance", "card.expire_due", "restart"),
+            *("command.settle", "card.present", "card.dismiss", "effects", "ledger", "metrics"),
+            *("case.edit", "clock.advance", "card.expire_due", "card.withdraw", "case.close", "restart"),
         ]
 
     @pytest.mark.parametrize("name", list(MUTANTS))

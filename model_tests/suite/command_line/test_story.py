@@ -78,6 +78,7 @@ def test_a_double_click() -> None:
 
 
 ACCEPT = "card A with option 'accept'"
+AT_A = "at the revision of card A"
 STEPS: dict[str, tuple[Call, str]] = {
     "a stranger": (
         respond(answer(), account="globex"),
@@ -107,6 +108,24 @@ STEPS: dict[str, tuple[Call, str]] = {
     "reading": (Call(operation="card.get", params={**HERE, "card": CARD}), "acme reads card A"),
     "listing": (Call(operation="card.list", params=HERE), "acme lists the open cards of chat-1"),
     "editing": (Call(operation="case.edit", params=CASE), "acme edits case-1 of trip"),
+    "dismissing": (
+        Call(operation="card.dismiss", params={**HERE, "card": CARD, "expected_case_revision": OWN}),
+        "acme dismisses card A at its own revision",
+    ),
+    "a stranger dismissing": (
+        Call(operation="card.dismiss", params={**HERE, "account": "globex", "card": CARD}),
+        "globex, a stranger, dismisses card A without a revision",
+    ),
+    "closing": (Call(operation="case.close", params=CASE), "acme closes case-1 of trip"),
+    "withdrawing": (
+        Call(operation="card.withdraw", params={**CASE, "code": "a copy"}),
+        "acme withdraws the cards of case-1 of trip, because of 'a copy'",
+    ),
+    "from a revision": (
+        Call(operation="card.present", params={**CASE, **HERE, "kind": "boolean", "for_revision": OWN}, label="late"),
+        f"acme presents a boolean card in chat-1 on case-1 of trip, made from the record {AT_A} (card B; no options)",
+    ),
+    "counting": (Call(operation="metrics"), "the observer reads the counters"),
     "time": (Call(operation="clock.advance", params={"seconds": 60.0}), "60 s pass"),
     "next": (
         Call(operation="command.next", params={"result": "failed", "on_failure": "restore"}),
@@ -155,6 +174,11 @@ ANSWERS: dict[str, tuple[object, str]] = {
         "found: card A, resolved, option accept chosen",
     ),
     "no cards": ({"cards": []}, "open: none"),
+    "a closed case": ({"invalidated": ["9f3", "zz"]}, "invalidated: card A and the card 'zz'"),
+    "counters": (
+        {"created": 2, "resolved": 1, "stale": 0, "failed": 0},
+        "2 created, 1 resolved, 0 stale, 0 failed",
+    ),
     "a sweep": ({"expired": ["9f3"]}, "expired: card A"),
     "an indefinite error": (
         {"error": "\x1b[2J", "definite": False},

@@ -125,6 +125,15 @@ class TestCodes:
         assert len(strict.mismatches) == 1
         assert loose.mismatches == []
 
+    def test_what_counts_codes_is_compared_where_claimed(self) -> None:
+        """Refusals with `stale_revision` are counted alike only where that code means something."""
+        one, other = (ops.Metrics(created=1, resolved=0, stale=each, failed=0) for each in (0, 1))
+        strict, loose = matching(), matching(ALL_CLAIMS - {Capability.CODED_REFUSALS})
+        for each in (strict, loose):
+            each.compare((), one, other)
+        assert [each.path for each in strict.mismatches] == [("stale",)]
+        assert loose.mismatches == []
+
     def test_a_current_card_is_not_compared(self) -> None:
         """A refusal may name the current card or not; what it names is judged by I6.1."""
         one = matching()

@@ -28,7 +28,7 @@ from keyturn.operations import Effect, LedgerEntry
 from keyturn.responses import Accepted, Presented
 from keyturn.status import InteractionStatus
 from keyturn.store import ReferenceStore, State, possibilities
-from keyturn.values import CardId, CaseKey, CommandId, Instant, Untrusted, document
+from keyturn.values import CardId, CaseKey, CommandId, Instant, Revision, Untrusted, document
 
 T = TypeVar("T")
 
@@ -90,6 +90,7 @@ def present(
     conversation: str = CHAT,
     expires_in: float | None = None,
     on_occupied: Literal["refuse", "replace"] = "refuse",
+    for_revision: int | None = None,
 ) -> ops.CardPresent:
     """The presenting of a card, by default a bound one with an option of every class that does not block."""
     return ops.CardPresent(
@@ -100,6 +101,7 @@ def present(
         kind=kind,
         blocking=blocking,
         revision_independent=independent,
+        for_revision=None if for_revision is None else Revision(for_revision),
         payload=payload(*options),
         expires_in=expires_in,
         on_occupied=on_occupied,
@@ -128,6 +130,18 @@ def answer(card: str, chosen: str = "yes", *, revision: object = 1, text: object
     return respond(sent(card, chosen, revision=revision, text=text))
 
 
+def dismiss(
+    card: str, *, revision: int | None = 1, account: str = CASE.account, conversation: str = CHAT
+) -> ops.CardDismiss:
+    """The dismissal of a card, by default by its owner against the first revision."""
+    return ops.CardDismiss(
+        account=account,
+        conversation=conversation,
+        card=CardId(card),
+        expected_case_revision=None if revision is None else Revision(revision),
+    )
+
+
 def settle(
     command: str,
     result: Literal["committed", "failed"] = "committed",
@@ -145,6 +159,16 @@ def open_case(key: CaseKey = CASE) -> ops.CaseOpen:
 def edit_case(key: CaseKey = CASE) -> ops.CaseEdit:
     """The editing of a case."""
     return ops.CaseEdit(account=key.account, workflow=key.workflow, case=key.case)
+
+
+def close_case(key: CaseKey = CASE) -> ops.CaseClose:
+    """The closing of a case."""
+    return ops.CaseClose(account=key.account, workflow=key.workflow, case=key.case)
+
+
+def withdraw(key: CaseKey = CASE, *, code: str = "duplicate") -> ops.CardWithdraw:
+    """The withdrawal of the cards of a case."""
+    return ops.CardWithdraw(account=key.account, workflow=key.workflow, case=key.case, code=code)
 
 
 def get(card: str, *, account: str = CASE.account, conversation: str = CHAT) -> ops.CardGet:
@@ -200,7 +224,7 @@ class Desk(ReferenceStore):
 
     def take(self, branch: Branch) -> None:
         """Let a branch come true, also one that the reference would not choose."""
-        self.state = State(branch.world, self.state.history.after(branch.happened))
+        self.state = State(branch.world, self.state.history.after(branch.happened, branch.outcome))
 
     def outcomes(self, operation: ops.Operation) -> tuple[str, ...]:
         """Every outcome that may come now, in words, each once and in their order."""

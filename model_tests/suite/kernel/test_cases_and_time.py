@@ -345,7 +345,7 @@ class TestAdmissible:
 
     def test_every_operation_has_a_rule_or_reads_history(self) -> None:
         """Reads of history are answered by the store, and raise here."""
-        assert set(ops.OPERATIONS) - set(RULES) == {ops.ReadEffects, ops.ReadLedger}
+        assert set(ops.OPERATIONS) - set(RULES) == {ops.ReadEffects, ops.ReadLedger, ops.ReadMetrics}
         with pytest.raises(KeyError):
             admissible(World(), ops.ReadEffects(account="a", workflow="w", case="c"), ALL_CLAIMS)
 

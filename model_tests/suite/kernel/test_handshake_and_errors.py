@@ -43,9 +43,10 @@ class TestCapabilities:
             ({C.CARDS, C.REFUSE}, ["`refuse` is claimed without `blocking`"]),
             ({C.CARDS, C.REPLACE, C.REFUSE}, ["`refuse`, `replace` is claimed without `blocking`"]),
             ({C.CARDS, C.INDEPENDENT}, ["`independent` is claimed without `revisions`"]),
+            ({C.CARDS, C.FOR_REVISION}, ["`for_revision` is claimed without `revisions`"]),
             ({C.BLOCKING, C.INDEPENDENT}, ["`cards`", "`blocking`", "`independent`"]),
         ],
-        ids=["none", "blocking", "refuse", "both-ways", "independent", "several"],
+        ids=["none", "blocking", "refuse", "both-ways", "independent", "for_revision", "several"],
     )
     def test_every_contradiction_is_named(self, claims: set[Capability], named: list[str]) -> None:
         """All at once, in words."""

@@ -20,6 +20,8 @@ PARAMS: dict[str, dict[str, Json]] = {
     "reset": {"now": "2026-01-01T12:00:00Z", "settings": {}},
     "case.open": {"account": "a", "workflow": "w", "case": "c"},
     "case.edit": {"account": "a", "workflow": "w", "case": "c"},
+    "case.close": {"account": "a", "workflow": "w", "case": "c"},
+    "card.withdraw": {"account": "a", "workflow": "w", "case": "c", "code": "duplicate"},
     "card.present": {
         "account": "a",
         "workflow": "w",
@@ -28,6 +30,7 @@ PARAMS: dict[str, dict[str, Json]] = {
         "kind": "boolean",
         "blocking": True,
         "revision_independent": False,
+        "for_revision": 3,
         "payload": {"title": "T", "options": []},
         "expires_in": 1.5,
         "text_resolution": {"kind": "never"},
@@ -37,12 +40,14 @@ PARAMS: dict[str, dict[str, Json]] = {
     "card.get": {"account": "a", "conversation": "v", "card": "card-1"},
     "card.list": {"account": "a", "conversation": "v"},
     "card.respond": {"account": "a", "conversation": "v", "response": {"any": [1]}},
+    "card.dismiss": {"account": "a", "conversation": "v", "card": "card-1", "expected_case_revision": 2},
     "card.expire_due": {},
     "clock.advance": {"seconds": 2.5},
     "command.settle": {"command": "c", "result": "failed", "on_failure": "restore"},
     "command.next": {"result": "failed", "on_failure": "restore"},
     "effects": {"account": "a", "workflow": "w", "case": "c"},
     "ledger": {"account": "a", "workflow": "w", "case": "c"},
+    "metrics": {},
     "restart": {},
 }
 
@@ -161,23 +166,28 @@ class TestDeclarations:
         assert operation.results
 
     @pytest.mark.parametrize(
-        ("method", "changes"), [("card.get", False), ("card.list", False), ("effects", False), ("ledger", False)]
+        ("method", "changes"),
+        [("card.get", False), ("card.list", False), ("effects", False), ("ledger", False), ("metrics", False)],
     )
     def test_only_reads_change_nothing(self, method: str, changes: bool) -> None:
-        """The four reads, and no other operation, say that they change nothing."""
+        """The five reads, and no other operation, say that they change nothing."""
         assert ops.BY_METHOD[method].changes is changes
-        assert sum(not each.changes for each in ops.OPERATIONS) == 4
+        assert sum(not each.changes for each in ops.OPERATIONS) == 5
 
     @pytest.mark.parametrize(
         ("method", "capability"),
         [
             ("case.edit", "revisions"),
             ("card.list", "list"),
+            ("card.dismiss", "dismiss"),
+            ("card.withdraw", "administrative"),
+            ("case.close", "administrative"),
             ("card.expire_due", "clock"),
             ("clock.advance", "clock"),
             ("command.settle", "deferred"),
             ("command.next", "cards"),
             ("ledger", "ledger"),
+            ("metrics", "metrics"),
             ("restart", "restart"),
             ("effects", "cards"),
         ],

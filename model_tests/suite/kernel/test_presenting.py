@@ -6,13 +6,20 @@ from attrs import evolve
 from keyturn import operations as ops
 from keyturn.branches import Branch
 from keyturn.capabilities import ALL_CLAIMS, Claims
-from keyturn.cards import NEVER_BY_TEXT, InteractionPayload, RiskClass, TextResolutionKind, TextResolutionPolicy
+from keyturn.cards import (
+    NEVER_BY_TEXT,
+    InteractionKind,
+    InteractionPayload,
+    RiskClass,
+    TextResolutionKind,
+    TextResolutionPolicy,
+)
 from keyturn.responses import Found, Presented, Rejected
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import LAST_INSTANT, CaseKey, Instant, document
 
 from . import builders
-from .builders import CASE, UNORDERED, Desk, answer, get, option, payload, present, settle
+from .builders import CASE, UNORDERED, WITHOUT_REVISIONS, Desk, answer, get, option, payload, present, settle
 
 OCCUPIED = "rejected: slot_occupied"
 REFUSE = present(blocking=True)
@@ -298,3 +305,48 @@ def statuses(branch: Branch, card: str) -> str | None:
     """The status of a card in the world of a branch."""
     found = branch.world.interaction(card)
     return None if found is None else found.status.value
+
+
+class TestMadeFromARevision:
+    """I13.10: A card is bound to the revision its content was made from; if the case has moved, nothing is written."""
+
+    STALE = "rejected: stale_revision"
+
+    def test_content_of_the_current_revision_is_bound_to_it(self) -> None:
+        """As a card is that does not say what it was made from."""
+        desk = Desk()
+        desk.edit()
+        for made in (None, 2):
+            assert desk.expect(Presented, present(for_revision=made)).card.case_revision == 2
+
+    @pytest.mark.parametrize("made", [1, 3], ids=["older", "never"])
+    def test_content_of_another_revision_is_not_written(self, made: int) -> None:
+        """Nothing answerable is written, and nothing else."""
+        desk = Desk()
+        desk.edit()
+        [branch] = desk.may(present(for_revision=made))
+        assert builders.wording(branch.outcome) == self.STALE
+        assert branch.because >= {"I13.10"}
+        assert branch.world == desk.state.world
+
+    def test_it_comes_after_the_card_and_before_the_slot(self) -> None:
+        """`card.present` refuses in the order not_found, invalid_card, stale_revision, slot_occupied."""
+        desk = Desk()
+        desk.edit()
+        desk.write(present(blocking=True))
+        unanswerable = present(kind=InteractionKind.BOOLEAN, blocking=True, for_revision=1)
+        assert desk.outcomes(unanswerable) == ("rejected: invalid_card",)
+        assert desk.outcomes(present(blocking=True, for_revision=1)) == (self.STALE,)
+        assert desk.outcomes(present(blocking=True, for_revision=1, on_occupied="replace")) == (self.STALE,)
+        assert desk.outcomes(present(blocking=True, for_revision=2)) == ("rejected: slot_occupied",)
+
+    def test_an_independent_card_ignores_it(self) -> None:
+        """Its content does not depend on the record."""
+        desk = Desk()
+        desk.edit()
+        assert desk.expect(Presented, present(independent=True, for_revision=1)).card.case_revision is None
+
+    def test_without_revisions_it_is_ignored(self) -> None:
+        """No card is bound to one."""
+        desk = Desk(WITHOUT_REVISIONS)
+        assert desk.outcomes(present(for_revision=9)) == ("presented",)

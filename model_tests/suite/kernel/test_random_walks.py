@@ -48,7 +48,7 @@ class Draw:
 
 DRAWS = st.builds(
     Draw,
-    act=st.sampled_from(range(16)),
+    act=st.sampled_from(range(17)),
     card=st.sampled_from((0, 0, 0, 1, 1, 2, 3, NOBODY)),
     choice=st.sampled_from(range(len(CHOICES))),
     flags=st.sampled_from(range(32)),
@@ -101,6 +101,7 @@ def present(state: State, draw: Draw) -> ops.CardPresent:
         on_occupied="replace" if draw.flag(3) else "refuse",
         conversation=CHATS[draw.flag(4)],
         expires_in=(None, None, 1, 2)[draw.revision],
+        for_revision=(None, None, 1, 2)[draw.choice % 4],
     )
 
 
@@ -110,13 +111,30 @@ def read(state: State, draw: Draw) -> ops.Operation:
     return ops.CardList(account="acme", conversation=CHAT) if card is None else builders.get(card.id)
 
 
+def close(state: State, draw: Draw) -> ops.Operation:
+    """A dismissal from outside, more often right than wrong; or time passes."""
+    card = card_of(state, draw)
+    if card is None or draw.flag(0):
+        return ops.ClockAdvance(seconds=1)
+    return builders.dismiss(
+        card.id, revision=card.case_revision if draw.revision else 99, conversation=card.conversation
+    )
+
+
+def clear(state: State, draw: Draw) -> ops.Operation:
+    """A case is opened, most often, or closed, or its cards are withdrawn."""
+    key = KEYS[draw.flag(0)]
+    return (builders.open_case, builders.open_case, builders.close_case, builders.withdraw)[draw.revision](key)
+
+
 ACTS: tuple[Callable[[State, Draw], ops.Operation], ...] = (
     *(present,) * 3,
     *(respond,) * 5,
     *(settle,) * 3,
     read,
     lambda state, draw: builders.edit_case(KEYS[draw.flag(0)]),
-    lambda state, draw: ops.ClockAdvance(seconds=1),
+    clear,
+    close,
     lambda state, draw: ops.CardExpireDue(),
     lambda state, draw: ops.Restart() if draw.flag(0) else ops.CommandNext(result="failed", on_failure="restore"),
 )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 
 import pytest
+from attrs import astuple
 
 from keyturn import operations as ops
 from keyturn.capabilities import ALL_CLAIMS
@@ -12,7 +13,7 @@ from keyturn.values import CaseKey, Json
 from keyturn.version import VERSION
 
 from . import builders
-from .builders import AT_ONCE, CASE, Desk, answer, get, present, settle, settled
+from .builders import AT_ONCE, CASE, Desk, answer, dismiss, get, present, settle, settled
 
 LEDGER = ops.ReadLedger(account=CASE.account, workflow=CASE.workflow, case=CASE.case)
 EFFECTS = ops.ReadEffects(account=CASE.account, workflow=CASE.workflow, case=CASE.case)
@@ -64,6 +65,47 @@ class TestHistory:
         assert [each.card for batch in desk.state.batches_of(CASE) for each in batch] == [mine, mine]
         assert theirs in {each.card for batch in desk.state.batches_of(other) for each in batch}
         assert (desk.state.effects_of(CASE), len(desk.state.effects_of(other))) == ((), 1)
+
+
+class TestMetrics:
+    """E3: The counters agree with the ledger and the outcomes; a restore counts nowhere."""
+
+    def counted(self, desk: Desk) -> tuple[int, ...]:
+        """The counters, as they are read: created, resolved, stale, failed."""
+        return astuple(desk.expect(ops.Metrics, ops.ReadMetrics()))
+
+    def test_each_counter_counts_its_own(self) -> None:
+        """Written cards, those that resolve or fail, and whatever is refused as stale; replays and restores count nowhere."""
+        desk = Desk()
+        assert self.counted(desk) == (0, 0, 0, 0)
+        card, other = desk.write(), desk.write(present(independent=True))
+        desk.perform(answer(card, revision=2))
+        assert self.counted(desk) == (2, 0, 1, 0)
+        desk.perform(settle(desk.accept(card), "failed", "restore"))
+        assert self.counted(desk) == (2, 0, 1, 0)
+        desk.perform(settle(desk.accept(card), "failed"))
+        assert self.counted(desk) == (2, 0, 1, 1)
+        desk.perform(answer(other, "pick"))
+        desk.perform(answer(other, "pick"))
+        desk.perform(answer(card))
+        assert self.counted(desk) == (2, 1, 1, 1)
+
+    def test_refused_presentations_and_dismissals_are_stale_too(self) -> None:
+        """Whatever the operation was."""
+        desk = Desk()
+        card = desk.write()
+        desk.perform(dismiss(card, revision=2))
+        desk.perform(present(for_revision=2))
+        assert self.counted(desk) == (1, 0, 2, 0)
+
+    def test_a_reset_begins_anew(self) -> None:
+        """Since the last reset, and a restart is none."""
+        desk = Desk()
+        desk.write()
+        desk.perform(ops.Restart())
+        assert desk.metrics() == {"created": 1, "resolved": 0, "stale": 0, "failed": 0}
+        desk.perform(ops.Reset(now=builders.NOON_INSTANT))
+        assert self.counted(desk) == (0, 0, 0, 0)
 
 
 class TestReads:
@@ -123,7 +165,7 @@ class TestReferenceStore:
             {"id": "no", "label": "No", "action": {"kind": "decline"}, "freeform": {"kind": "optional", "max_length": 9}},
         ]}  # fmt: skip
         written = store.card_present(
-            **KEY, conversation="chat-1", kind="confirm_command", blocking=True, revision_independent=False,
+            **KEY, conversation="chat-1", kind="confirm_command", blocking=True, revision_independent=False, for_revision=None,
             payload=body, expires_in=60, text_resolution=None, confirms_risk="destructive", on_occupied="refuse",
         )  # fmt: skip
         card = written["card"]

@@ -46,6 +46,7 @@ class Watched(Desk):
             cards={each.id: view(each) for each in state.world.interactions},
             lists=lists,
             effects={key: state.effects_of(key) for key in keys},
+            metrics=state.history.metrics,
             ledger={key: tuple(entry for batch in state.batches_of(key) for entry in batch) for key in keys},
         )
 

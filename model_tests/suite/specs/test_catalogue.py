@@ -20,6 +20,7 @@ from ..kernel.builders import (
     WITHOUT_REPLAY,
     Desk,
     answer,
+    dismiss,
     get,
     option,
     present,
@@ -45,6 +46,7 @@ def explore(desk: Desk) -> Iterator[frozenset[str]]:
         operations += [
             present(*options, blocking=True),
             present(*options),
+            present(*options, for_revision=1),
             present(option("", builders.PAY)),
             answer("card-99"),
             respond(1),
@@ -52,6 +54,8 @@ def explore(desk: Desk) -> Iterator[frozenset[str]]:
         operations += [answer(card, chosen) for card in cards for chosen in ("yes", "no", "record", "never")]
         operations += [answer(card, revision=state.world.cases[0].revision + 1) for card in cards]
         operations += [answer(card, revision=state.world.cases[0].revision, text="x") for card in cards]
+        operations += [builders.close_case(), builders.open_case(), builders.withdraw()]
+        operations += [dismiss(card) for card in cards]
         operations += [get(card, conversation="chat-2") for card in cards]
         operations += [
             respond(sent(card, near, text="\u3000"), account=account) for card in cards for near, account in NEAR
@@ -111,8 +115,9 @@ class TestCatalogue:
             ("I5.3", set(), {Capability.BLOCKING, Capability.REPLACE}),
             ("I14.2", ALL_CLAIMS, set()),
             ("E1", ALL_CLAIMS - {Capability.LEDGER}, {Capability.LEDGER}),
+            ("E3", ALL_CLAIMS - {Capability.LEDGER, Capability.METRICS}, {Capability.METRICS}),
         ],
-        ids=["cards", "replace", "nothing", "all", "ledger"],
+        ids=["cards", "replace", "nothing", "all", "ledger", "metrics"],
     )
     def test_what_is_missing_for_a_claim_is_told(
         self, requirement: str, claims: set[Capability], missing: set[Capability]

@@ -1,5 +1,7 @@
 """E, I13 and A: the ledger tells what happened, and only a fresh answer is taken."""
 
+from collections.abc import Callable
+
 import pytest
 from attrs import evolve
 
@@ -8,7 +10,19 @@ from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import CardId, CaseKey
 from keyturn_specs.observations import Observation
 
-from ..kernel.builders import BOTH, CASE, answer, edit_case, get, open_case, option, present, settle
+from ..kernel.builders import (
+    BOTH,
+    CASE,
+    answer,
+    close_case,
+    edit_case,
+    get,
+    open_case,
+    option,
+    present,
+    settle,
+    withdraw,
+)
 from .observing import Watched, applies, broken, with_cards, with_ledger, with_status
 
 S, E = InteractionStatus, InteractionEvent
@@ -198,6 +212,50 @@ class TestIndependent:
         assert not applies("I13.4", desk.moment(get(card)))
         desk.perform(answer(card, "no"))
         assert not applies("I13.4", desk.moment(edit_case()))
+
+
+class TestMadeFromARevision:
+    """I13.10: if the case has moved by the time of the write, nothing answerable is written (stale_revision)."""
+
+    def test_presenting_old_content_exercises_it(self) -> None:
+        """On a case that has moved; not of the current revision, of none, or where no revision counts."""
+        desk = Watched()
+        assert not applies("I13.10", desk.moment(present(for_revision=1)))
+        desk.edit()
+        assert applies("I13.10", desk.moment(present(for_revision=1)))
+        spared = (
+            present(for_revision=2),
+            present(),
+            present(for_revision=1, independent=True),
+            present(option("", BOTH)),
+        )
+        assert [applies("I13.10", desk.moment(each)) for each in spared] == [False] * 4
+
+
+class TestClosing:
+    """I13.11: Closing a case invalidates its Active cards; withdrawing them does too; Resolving ones are spared."""
+
+    @pytest.mark.parametrize("clear", [close_case, withdraw])
+    def test_clearing_a_case_with_an_open_card_exercises_it(self, clear: Callable[..., ops.Operation]) -> None:
+        """One that ends, or one in flight that is spared; not a case where nothing is open, or another operation."""
+        desk = Watched()
+        desk.perform(open_case(OTHER))
+        assert not applies("I13.11", desk.moment(clear()))
+        card = desk.write()
+        assert applies("I13.11", desk.moment(clear()))
+        assert not applies("I13.11", desk.moment(clear(OTHER)))
+        assert not applies("I13.11", desk.moment(edit_case()))
+        command = desk.accept(card)
+        assert applies("I13.11", desk.moment(clear()))
+        desk.perform(settle(command))
+        assert not applies("I13.11", desk.moment(clear()))
+
+    def test_a_case_that_is_not_found_does_not(self) -> None:
+        """A closed case has nothing Active, and a system may not know it any more."""
+        desk = Watched()
+        desk.accept(desk.write())
+        desk.perform(close_case())
+        assert [applies("I13.11", desk.moment(close_case(), each)) for each in (0, 1)] == [True, False]
 
 
 class TestFresh:

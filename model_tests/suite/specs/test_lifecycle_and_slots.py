@@ -9,7 +9,19 @@ from keyturn.status import InteractionStatus
 from keyturn.table import OPEN, TERMINAL
 from keyturn.values import CaseKey
 
-from ..kernel.builders import CASE, answer, edit_case, get, open_case, present, settle, settled
+from ..kernel.builders import (
+    CASE,
+    answer,
+    close_case,
+    dismiss,
+    edit_case,
+    get,
+    open_case,
+    present,
+    settle,
+    settled,
+    withdraw,
+)
 from .observing import Watched, applies, broken, shown, with_cards, with_effects, with_ledger, with_status
 
 S = InteractionStatus
@@ -73,10 +85,10 @@ class TestTerminalStatuses:
         desk.perform(open_case(other))
         card = desk.write()
         command = desk.accept(card)
-        operations = [answer(card), settle(command), edit_case(), SWEEP]
-        assert [applies("L2", desk.moment(each)) for each in operations] == [False] * 4
+        operations = [answer(card), dismiss(card), settle(command), edit_case(), close_case(), withdraw(), SWEEP]
+        assert [applies("L2", desk.moment(each)) for each in operations] == [False] * 7
         desk.perform(settle(command))
-        assert [applies("L2", desk.moment(each)) for each in operations] == [True] * 4
+        assert [applies("L2", desk.moment(each)) for each in operations] == [True] * 7
         spared = (edit_case(other), answer("card-99"), settle("command-99"), get(card), present())
         assert [applies("L2", desk.moment(each)) for each in spared] == [False] * 5
 

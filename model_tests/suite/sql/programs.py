@@ -14,7 +14,7 @@ from keyturn import operations as ops
 from keyturn.branches import Outcome
 from keyturn.cards import CardView
 from keyturn.responses import Accepted, Presented
-from keyturn.values import CommandId, Instant, Json, Untrusted
+from keyturn.values import CardId, CommandId, Instant, Json, Revision, Untrusted
 from keyturn.wire import read_operation
 
 NOW = Instant(1_767_225_600_000)
@@ -165,6 +165,29 @@ class Look:
 
 
 @frozen(kw_only=True)
+class Close:
+    """A dismissal of a card that was seen, or of one that was not."""
+
+    back: int
+    revision: Literal["bound", "next", "none", "zero"] = "bound"
+    owner: Literal["own", "account", "conversation"] = "own"
+
+    def meet(self, seen: Seen) -> ops.Operation:
+        """Return the dismissal of the card that was seen `back` cards ago."""
+        if self.back >= len(seen.cards):
+            return ops.CardDismiss(account="anna", conversation="phone", card=CardId(f"card-{10**9}"))
+        operation, card = seen.cards[-1 - self.back]
+        bound = card.case_revision or 1
+        revision = {"bound": bound, "next": bound + 1, "none": None, "zero": 0}[self.revision]
+        return ops.CardDismiss(
+            account="nobody" if self.owner == "account" else operation.account,
+            conversation="nowhere" if self.owner == "conversation" else operation.conversation,
+            card=card.id,
+            expected_case_revision=None if revision is None else Revision(revision),
+        )
+
+
+@frozen(kw_only=True)
 class Settle:
     """A settlement of a command that was seen, or of one that was not."""
 
@@ -178,7 +201,7 @@ class Settle:
         return ops.CommandSettle(command=name, result=self.result, on_failure=self.on_failure)
 
 
-Step = Plain | Answer | Look | Settle
+Step = Plain | Answer | Look | Close | Settle
 
 owners = st.fixed_dictionaries({"account": st.sampled_from(ACCOUNTS), "conversation": st.sampled_from(CONVERSATIONS)})
 KEY_PARAMS = [dict(zip(("account", "workflow", "case"), key, strict=True)) for key in KEYS]
@@ -209,6 +232,7 @@ presentations = st.builds(
             "conversation": st.sampled_from(CONVERSATIONS),
             "blocking": st.sampled_from([True, False]),
             "revision_independent": st.sampled_from([False, False, True]),
+            "for_revision": st.sampled_from([None, None, None, 1, 2]),
             "expires_in": st.sampled_from([None, None, 0.0, 0.5, 60]),
             "on_occupied": st.sampled_from(["replace", "refuse"]),
             "confirms_risk": st.sampled_from([None, "read_only"]),
@@ -233,6 +257,12 @@ wrong_answers = st.builds(
     owner=st.sampled_from(["own", "own", "account", "conversation"]),
     extra=st.booleans(),
 )
+closes = st.builds(
+    Close,
+    back=st.integers(0, 3),
+    revision=st.sampled_from(["bound", "bound", "next", "none", "zero"]),
+    owner=st.sampled_from(["own", "own", "account", "conversation"]),
+)
 malformed = st.sampled_from(MALFORMED).map(
     lambda sent: Plain(ops.CardRespond(account="anna", conversation="phone", response=Untrusted(sent)))
 )
@@ -242,12 +272,16 @@ settlements = st.builds(Settle, back=st.integers(0, 2), result=results, on_failu
 next_results = st.fixed_dictionaries({"result": results, "on_failure": policies})
 looks = st.builds(Look, back=st.integers(0, 6), account=st.sampled_from([None, None, "nobody"]))
 seconds = st.sampled_from([0.4, 0.6, 61]).map(lambda each: Plain(ops.ClockAdvance(seconds=each)))
+withdrawals = _plain(
+    "card.withdraw", st.sampled_from([{**key, "code": "a copy"} for key in [*KEY_PARAMS[:1] * 3, *KEY_PARAMS]])
+)
 # Drawn in two steps, because `one_of` dissolves what it is given, and the many rare steps would outweigh the few likely ones.
 rest: tuple[st.SearchStrategy[Step], ...] = (
     *(_plain(method, keys) for method in ("case.open", "case.edit", "effects", "ledger")),
     *(_plain("card.list", owners), _plain("command.next", next_results), malformed, seconds),
-    *(st.just(Plain(each)) for each in (ops.CardExpireDue(), ops.Restart())),
-    *(looks, wrong_answers, wrong_answers, _plain("case.edit", likely_keys)),
+    *(st.just(Plain(each)) for each in (ops.CardExpireDue(), ops.Restart(), ops.ReadMetrics())),
+    *(_plain("case.close", likely_keys), _plain("case.open", likely_keys), withdrawals),
+    *(looks, closes, wrong_answers, wrong_answers, _plain("case.edit", likely_keys)),
 )
 likely: tuple[st.SearchStrategy[Step], ...] = (presentations, answers, settlements)
 steps: st.SearchStrategy[Step] = st.sampled_from([likely, likely, rest]).flatmap(
@@ -274,6 +308,8 @@ def _settle(result: Literal["committed", "failed"], on_failure: Literal["record"
 
 
 EDIT, LATER = Plain(read_operation("case.edit", THE_CASE)), Plain(ops.ClockAdvance(seconds=61))
+OPEN, CLOSE = (Plain(read_operation(f"case.{each}", THE_CASE)) for each in ("open", "close"))
+WITHDRAW = Plain(read_operation("card.withdraw", {**THE_CASE, "code": "a copy"}))
 COMMIT, FAIL, RESTORE = _settle("committed"), _settle("failed"), _settle("failed", "restore")
 
 DIRECTED: dict[str, tuple[Step, ...]] = {
@@ -301,6 +337,26 @@ DIRECTED: dict[str, tuple[Step, ...]] = {
         _answer("never"),
     ),
     "dismissed": (presents("review"), _answer("later"), _answer("later"), _answer("pay")),
+    "dismissed from outside": (
+        *(presents("confirm"), Close(back=0, revision="next"), Close(back=0), Close(back=0), _answer("later")),
+        *(presents("review"), _answer("pay"), Close(back=0), COMMIT, Close(back=0), presents("confirm"), EDIT),
+        *(Close(back=0), presents("choose", revision_independent=True), EDIT, Close(back=0, revision="none")),
+    ),
+    "closed": (
+        *(presents("confirm"), presents("review", blocking=False, revision_independent=True), CLOSE, CLOSE),
+        *(presents("confirm"), _answer("later"), EDIT, WITHDRAW, OPEN, presents("confirm"), _answer("pay"), CLOSE),
+        *(Plain(ops.Restart()), COMMIT, OPEN, presents("confirm"), WITHDRAW, presents("confirm"), _answer("pay")),
+        *(CLOSE, RESTORE, presents("confirm"), OPEN, presents("choose", revision_independent=True), _answer("both")),
+    ),
+    "made from a revision": (
+        *(presents("confirm", for_revision=1), EDIT, presents("confirm", for_revision=1)),
+        *(presents("unanswerable", for_revision=1), presents("review", for_revision=1, revision_independent=True)),
+        *(
+            presents("confirm", for_revision=1, on_occupied="refuse"),
+            presents("confirm", for_revision=2),
+            _answer("pay"),
+        ),
+    ),
     "occupied": (presents("confirm"), presents("review"), presents("confirm", on_occupied="refuse"), _answer("pay")),
     "in flight": (presents("confirm"), _answer("pay"), presents("confirm"), Plain(ops.Restart()), COMMIT),
     "overdue": (

@@ -18,9 +18,10 @@ from keyturn.responses import Accepted, Presented, RefusalCode, Rejected, Replay
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import CardId, EffectId, Instant
 from keyturn.world import Settlement, World
+from keyturn_sql.schema import SCHEMA_VERSION
 from keyturn_sql.store import Decide, SqlStore
 
-from .programs import COMMIT, KEYS, Answer, Seen, Step, presents, start
+from .programs import COMMIT, KEYS, Answer, Close, Seen, Step, presents, start
 from .tables import rows_of
 
 ACTIVE = InteractionStatus.ACTIVE
@@ -200,6 +201,8 @@ class TestConditionalChanges:
             ("meta", "issued", "-1"),
             ("meta", "id", "2"),
             ("ledger", "event", "'reopen'"),
+            ("ledger", "code", "'because'"),
+            ("cases", "closed", "2"),
         ],
     )
     def test_nonsense_is_refused(self, store: SqlStore, path: Path, table: str, column: str, value: str) -> None:
@@ -295,6 +298,10 @@ class TestDamage:
         assert store.perform(Answer(back=0, option="pay").meet(damaged)) == Rejected(code=RefusalCode.UNVERIFIABLE)
         assert rows_of(store) == before
 
+    def test_a_dismissal_of_it_is_refused(self, store: SqlStore, damaged: Seen) -> None:
+        """`card.dismiss` follows the same table: nothing rests on what was changed from outside."""
+        assert store.perform(Close(back=0).meet(damaged)) == Rejected(code=RefusalCode.UNVERIFIABLE)
+
     def test_a_stranger_learns_nothing_of_it(self, store: SqlStore, damaged: Seen) -> None:
         """Ownership comes first: for a stranger there is no such card (I19.1)."""
         stranger = Answer(back=0, option="pay", owner="account").meet(damaged)
@@ -356,7 +363,7 @@ def test_a_reset_leaves_no_row_but_the_counter(store: SqlStore) -> None:
     store.perform(ops.Reset(now=Instant(7)))
     (meta,) = rows_of(store)["meta"]
     assert {name for name, rows in rows_of(store).items() if rows} == {"meta"}
-    assert meta[3:] == (7, 5, "committed", "record")
+    assert meta[3:] == (7, 5, "committed", "record", 0, 0, 0, 0)
 
 
 def test_the_rows_can_be_read_by_a_person(store: SqlStore, path: Path) -> None:
@@ -382,4 +389,4 @@ def test_the_rows_can_be_read_by_a_person(store: SqlStore, path: Path) -> None:
         (3, "resolving", "commit", "resolved", None),
     ]
     assert effects == [(0, "pay", "a note", "a note", 2)]
-    assert mark == [("a Keyturn test store", 1)]
+    assert mark == [("a Keyturn test store", SCHEMA_VERSION)]

@@ -53,7 +53,7 @@ def agree(reference: ReferenceStore, store: SqlStore, program: Iterable[Step]) -
         seen.note(operation, outcomes[-1])
     world = reference.state.world
     assert world_of(store) == attrs.evolve(world, cases=tuple(sorted(world.cases, key=lambda case: case.key)))
-    reads: list[ops.Operation] = []
+    reads: list[ops.Operation] = [ops.ReadMetrics()]
     for account, workflow, case in KEYS:
         reads += [kind(account=account, workflow=workflow, case=case) for kind in (ops.ReadEffects, ops.ReadLedger)]
         reads += [ops.CardList(account=account, conversation=each) for each in CONVERSATIONS]
@@ -104,7 +104,16 @@ def test_directed_programs_reach_every_outcome() -> None:
 
 def test_every_field_of_every_record_is_kept() -> None:
     """A field that the kernel adds to a record must get a column, or it would be lost in silence."""
-    for shape in (rows.CASE, rows.INTERACTION, rows.COMMAND, rows.EFFECT, rows.LEDGER_ENTRY, rows.CAUSE, rows.CASE_KEY):
+    for shape in (
+        rows.CASE,
+        rows.INTERACTION,
+        rows.COMMAND,
+        rows.EFFECT,
+        rows.LEDGER_ENTRY,
+        rows.CAUSE,
+        rows.CASE_KEY,
+        rows.METRICS,
+    ):
         assert set(shape.fields) == {each.name for each in attrs.fields(shape.kind)}
     slices = {"cases", "interactions", "commands"}
     assert set(rows.WORLD.fields) | slices == {each.name for each in attrs.fields(World)}
