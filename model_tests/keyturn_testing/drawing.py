@@ -54,14 +54,19 @@ def open_case(situation: Situation, pick: Pick) -> Call:
 
 
 def edit_case(situation: Situation, pick: Pick) -> Call:
-    """Change the record of an open case."""
-    return _on_case("case.edit", pick(situation.cases))
+    """Change the record of a case, most often of one with an open card."""
+    return _on_case("case.edit", pick(_busy(situation) if pick((True, True, False)) else situation.cases))
+
+
+def _busy(situation: Situation) -> tuple[CaseKey, ...]:
+    """The cases with an open card, or all where there is none."""
+    found = {each.believed.key: None for each in situation.with_status(*sorted(OPEN))}
+    return tuple(found) or situation.cases
 
 
 def clear_case(situation: Situation, pick: Pick) -> Call:
     """Close a case or withdraw its cards, most often one with an open card."""
-    busy = {each.believed.key: None for each in situation.with_status(*sorted(OPEN))}
-    call = _on_case(pick(("case.close", "card.withdraw")), pick(tuple(busy) or situation.cases))
+    call = _on_case(pick(("case.close", "card.withdraw")), pick(_busy(situation)))
     reason = {} if call.operation == "case.close" else {"code": pick(("duplicate", "asked in error"))}
     return evolve(call, params={**call.params, **reason})
 

@@ -211,7 +211,7 @@ INTENTS: tuple[Intent, ...] = (
         name="edit the record",
         weight=2,
         needs=frozenset({Capability.REVISIONS}),
-        aims=frozenset({"I13.2", "I13.3", "L2"}),
+        aims=frozenset({"I13.2", "I13.3", "I13.4", "L2"}),
         possible=lambda situation: bool(situation.cases),
         draw=drawing.edit_case,
     ),
