@@ -137,7 +137,8 @@ def presentable_kinds(
 # Answers.
 
 
-def _expected(card: KnownCard) -> Mapping[str, object]:
+def expected_revision(card: KnownCard) -> Mapping[str, object]:
+    """Return the revision to answer a card with: its own, or the current one of an independent card."""
     key = card.believed.key
     current: Mapping[str, object] = {"$revision": [key.account, key.workflow, key.case]}
     return current if card.believed.case_revision is None else card.bound
@@ -150,7 +151,7 @@ def response_to(card: KnownCard, option: str, **changes: object) -> Call:
     response = {
         "interaction_id": card.id,
         "option_id": option,
-        "expected_case_revision": _expected(card),
+        "expected_case_revision": expected_revision(card),
         **changes,
     }
     return Call(operation="card.respond", params={**owner, "response": response})
@@ -237,7 +238,8 @@ def answer_ended(situation: Situation, pick: Pick) -> Call:
     return _rightly(pick(situation.with_status(*sorted(TERMINAL))), pick)
 
 
-def _strangers(card: KnownCard, pick: Pick) -> dict[str, object]:
+def strangers(card: KnownCard, pick: Pick) -> dict[str, object]:
+    """Return an account or a conversation that does not own a card."""
     asked = card.offered.asked
     return pick(
         (
@@ -251,7 +253,7 @@ def answer_foreign(situation: Situation, pick: Pick) -> Call:
     """Answer a card from another account or conversation."""
     card = pick(fresh_cards(situation) or situation.cards)
     option = card.believed.payload.options[0].id
-    return response_to(card, option, **_strangers(card, pick))
+    return response_to(card, option, **strangers(card, pick))
 
 
 def answer_unknown_card(situation: Situation, pick: Pick) -> Call:
@@ -284,18 +286,6 @@ def answer_with_wrong_text(situation: Situation, pick: Pick) -> Call:
     option = pick(card.believed.payload.options)
     texts = ("no text belongs here", "x" * (LONGEST_TEXT + 1), "", " \u2003")
     return response_to(card, option.id, freeform_input=pick(texts))
-
-
-def dismiss(situation: Situation, pick: Pick) -> Call:
-    """Close a card without deciding: rightly, at another revision, or where it can no longer be."""
-    card = pick((fresh_cards(situation) or list(situation.cards)) if pick((True, True, False)) else situation.cards)
-    asked, key = card.offered.asked, card.believed.key
-    owner: dict[str, object] = {"account": asked.account, "conversation": asked.conversation}
-    if situation.claimed(Capability.OWNERS) and pick((False,) * 7 + (True,)):
-        owner |= _strangers(card, pick)
-    current = {"$revision": [key.account, key.workflow, key.case], "plus": pick((0, 0, 0, 1)), "else": 1}
-    expected = pick((_expected(card), _expected(card), current))
-    return Call(operation="card.dismiss", params={**owner, "card": card.id, "expected_case_revision": expected})
 
 
 # Everything else.
@@ -340,7 +330,7 @@ def get_card(situation: Situation, pick: Pick) -> Call:
     }
     whose = pick(("mine", "strange", "unknown") if situation.claimed(Capability.OWNERS) else ("mine", "unknown"))
     if whose == "strange":
-        owner |= _strangers(card, pick)
+        owner |= strangers(card, pick)
     identity = {"$unlike": f"{card.offered.label}/card/id"} if whose == "unknown" else card.id
     return Call(operation="card.get", params={**owner, "card": identity})
 

@@ -1,11 +1,12 @@
-"""Draws about commands: how one in flight ends, ends again, and ends late.
+"""Draws about ends: how a command in flight ends, again, and late; and a card that is closed from outside.
 
 They stand beside the draws of `keyturn_testing.drawing`, and pick from the situation in the same way.
 """
 
+from keyturn.capabilities import Capability
 from keyturn.responses import Restored
 from keyturn.table import OPEN
-from keyturn_testing.drawing import Pick
+from keyturn_testing.drawing import Pick, expected_revision, fresh_cards, strangers
 from keyturn_testing.situation import KnownCommand, Situation
 from keyturn_testing.traces import Call
 
@@ -55,3 +56,15 @@ def set_next_end(situation: Situation, pick: Pick) -> Call:
         operation="command.next",
         params={"result": pick(("committed", "failed")), "on_failure": pick(("record", "restore"))},
     )
+
+
+def dismiss(situation: Situation, pick: Pick) -> Call:
+    """Close a card without deciding: rightly, at another revision, or where it can no longer be."""
+    card = pick((fresh_cards(situation) or list(situation.cards)) if pick((True, True, False)) else situation.cards)
+    asked, key = card.offered.asked, card.believed.key
+    owner: dict[str, object] = {"account": asked.account, "conversation": asked.conversation}
+    if situation.claimed(Capability.OWNERS) and pick((False,) * 7 + (True,)):
+        owner |= strangers(card, pick)
+    current = {"$revision": [key.account, key.workflow, key.case], "plus": pick((0, 0, 0, 1)), "else": 1}
+    expected = pick((expected_revision(card), expected_revision(card), current))
+    return Call(operation="card.dismiss", params={**owner, "card": card.id, "expected_case_revision": expected})

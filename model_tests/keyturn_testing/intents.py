@@ -157,7 +157,7 @@ INTENTS: tuple[Intent, ...] = (
         weight=2,
         needs=frozenset({Capability.DISMISS}),
         possible=drawing.has_cards,
-        draw=drawing.dismiss,
+        draw=commands.dismiss,
     ),
     Intent(
         name="settle a command",

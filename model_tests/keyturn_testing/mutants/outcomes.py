@@ -7,7 +7,7 @@ from attrs import evolve
 
 from keyturn import operations as ops
 from keyturn.cards import ActionClass
-from keyturn.responses import InFlight, RefusalCode, Rejected, Replayed, Resolved, Restored
+from keyturn.responses import InFlight, Presented, RefusalCode, Rejected, Replayed, Resolved, Restored
 from keyturn.status import InteractionStatus
 from keyturn.store import Possibility, State
 from keyturn.values import CommandId, EffectId, IdempotencyKey
@@ -132,7 +132,8 @@ def _binds_to_the_current_revision(turn: Turn) -> Possibility:
     operation = turn.operation
     if not isinstance(operation, ops.CardPresent) or not turn.refused_with(RefusalCode.STALE_REVISION):
         return turn.chosen
-    return turn.instead(evolve(operation, for_revision=None))
+    written = turn.instead(evolve(operation, for_revision=None))
+    return written if isinstance(written.branch.outcome, Presented) else turn.chosen
 
 
 def _closes_and_leaves_cards(turn: Turn) -> Possibility:

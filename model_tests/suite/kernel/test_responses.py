@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from math import inf, nan
+from types import MappingProxyType
 
 import pytest
 from attrs import evolve, frozen
@@ -71,6 +72,11 @@ class TestMalformed:
     def test_a_string_that_no_client_may_send_is_malformed_anywhere(self, extra: Mapping[str, object]) -> None:
         """Strings with U+0000 or lone surrogates are `malformed` anywhere in a request from a client."""
         assert readings({**CLEAR, **extra}) == (None,)
+
+    def test_a_caller_in_process_may_send_any_mapping(self) -> None:
+        """An object need not be a dict, and what is no JSON at all is malformed."""
+        assert readings(MappingProxyType({**CLEAR, "more": MappingProxyType({})})) == (READ, None)
+        assert readings({**CLEAR, "more": object()}) == (None,)
 
     def test_a_response_without_a_bottom_is_malformed(self) -> None:
         """Past 64 levels a system may answer `malformed`, and goes on."""
