@@ -19,7 +19,11 @@ class Unreadable(KeyturnError, ValueError):
 
     def __init__(self, what: str, problems: tuple[str, ...]) -> None:
         super().__init__(f"{what} cannot be read: " + "; ".join(problems))
-        self.problems = problems
+        self.what, self.problems = what, problems
+
+    def __reduce__(self) -> tuple[type["Unreadable"], tuple[str, tuple[str, ...]]]:
+        """Cross from one process to another."""
+        return Unreadable, (self.what, self.problems)
 
 
 class IllegalTransition(KeyturnError):
@@ -28,6 +32,10 @@ class IllegalTransition(KeyturnError):
     def __init__(self, machine: str, state: str, event: str) -> None:
         super().__init__(f"{machine}: the event {event!r} is not legal in the state {state!r}")
         self.machine, self.state, self.event = machine, state, event
+
+    def __reduce__(self) -> tuple[type["IllegalTransition"], tuple[str, str, str]]:
+        """Cross from one process to another."""
+        return IllegalTransition, (self.machine, self.state, self.event)
 
 
 class Unsupported(KeyturnError):
@@ -39,4 +47,12 @@ class OperationFailed(KeyturnError):
 
     def __init__(self, message: str, *, definite: bool) -> None:
         super().__init__(message)
-        self.definite = definite
+        self.message, self.definite = message, definite
+
+    def __reduce__(self) -> tuple[object, tuple[str, bool]]:
+        """Cross from one process to another."""
+        return _failed, (self.message, self.definite)
+
+
+def _failed(message: str, definite: bool) -> OperationFailed:
+    return OperationFailed(message, definite=definite)

@@ -1,5 +1,7 @@
 """What a system says of itself, what its claims rest on, and what the kernel raises."""
 
+import pickle
+
 import pytest
 
 from keyturn.capabilities import ADDS, ALL_CLAIMS, Capability, problems_of_claims
@@ -147,3 +149,18 @@ class TestErrors:
         """`definite` is false when it may still have happened."""
         error = OperationFailed("no disk", definite=definite)
         assert (str(error), error.definite) == ("no disk", definite)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unreadable("card.get", ("one problem", "another")),
+        IllegalTransition("Machine", "resolved", "accept"),
+        OperationFailed("the disk is full", definite=False),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_crosses_from_one_process_to_another(error: Exception) -> None:
+    """A pool of processes gives back the error that was raised, whole."""
+    back = pickle.loads(pickle.dumps(error))  # noqa: S301  # it was pickled here
+    assert (type(back), str(back), vars(back)) == (type(error), str(error), vars(error))
