@@ -70,7 +70,7 @@ class Failure:
 class Record:
     """What a run has found so far; a report is made from it, also when the run was cut short.
 
-    `last` is the example that a breakdown ended.
+    `last` is the example that a breakdown ended; `known` are the reasons of the known failures, by requirement.
     """
 
     description: Description
@@ -82,6 +82,7 @@ class Record:
     failures: list[Failure] = field(factory=list)
     breakdown: Breakdown | None = None
     last: Trace | None = None
+    known: Mapping[str, str] = field(factory=dict)
     interrupted: bool = False
     examples: int = 0
     digest: str = ""

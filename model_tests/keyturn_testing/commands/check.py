@@ -24,6 +24,7 @@ from keyturn_testing.commands.options import (
 )
 
 if TYPE_CHECKING:
+    from keyturn_testing.known import KnownFailure
     from keyturn_testing.running import Record
 
 ENGINES = ("scenarios", "stateful")
@@ -42,6 +43,7 @@ class Wanted:
     output: Path | None
     traces: Path
     time_limit: float
+    known_failing: Path | None
     quiet: bool
     examples: int | None
     steps: int | None
@@ -87,6 +89,12 @@ class Wanted:
     callback=traces_folder,
     help="Where the traces of failures go.",
 )
+@click.option(
+    "--known-failing",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A TOML file of [[known]] failures (requirement, reason, system?, link?): they run, and do not break the verdict.",
+)
 @time_limit_option
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @click.option("--examples", type=click.IntRange(1), hidden=True)
@@ -104,6 +112,7 @@ def run_check(wanted: Wanted) -> int:
     """Check a system as wanted and return the exit code; raise `Unfit` when nothing can be judged."""
     from keyturn_testing.commands.asking import Unfit, fit, opened, portable
     from keyturn_testing.files import complain
+    from keyturn_testing.known import reasons_for
     from keyturn_testing.progress import watching
     from keyturn_testing.reports.json_report import unfit_report, written
     from keyturn_testing.running import PROFILES, Run
@@ -111,6 +120,7 @@ def run_check(wanted: Wanted) -> int:
     profile = PROFILES[wanted.profile]
     profile = evolve(profile, examples=wanted.examples or profile.examples, steps=wanted.steps or profile.steps)
     selected = selection(wanted.requirements)
+    known = _known(wanted)
     try:
         with opened(wanted.adapter, wanted.time_limit) as at:
             found = fit(at)
@@ -126,6 +136,7 @@ def run_check(wanted: Wanted) -> int:
                     selected=selected,
                     progress=watch,
                 ).run()
+                record.known = reasons_for(known, found.description.system.name)
             if record.interrupted:
                 complain("keyturn: interrupted; ending the system, and reporting what was found so far")
             if record.breakdown is not None:
@@ -137,6 +148,16 @@ def run_check(wanted: Wanted) -> int:
             _deliver(wanted, written(unfit_report(unfit.found, unfit.breakdown, wanted.seed, profile)))
         raise
     return _report(wanted, record, selected)
+
+
+def _known(wanted: Wanted) -> "tuple[KnownFailure, ...]":
+    from keyturn_testing.known import read_known
+    from keyturn_testing.systems.base import Unusable
+
+    try:
+        return () if wanted.known_failing is None else read_known(wanted.known_failing)
+    except Unusable as unusable:
+        raise click.BadParameter("; ".join(unusable.problems), param_hint="--known-failing") from None
 
 
 def selection(wanted: tuple[str, ...]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from keyturn.handshake import Description
 from keyturn.values import Json
 from keyturn.version import VERSION
 from keyturn_specs.catalogue import BY_ID
-from keyturn_testing.reports.verdict import Judgement, judgements, unattributed, verdict
+from keyturn_testing.reports.verdict import Judgement, judgements, stale, unattributed, verdict
 from keyturn_testing.running import Profile, Record
 from keyturn_testing.smoke import Smoke
 from keyturn_testing.systems.base import Breakdown
@@ -38,6 +38,8 @@ def json_report(record: Record, selected: Container[str] = BY_ID) -> dict[str, J
     }
     if unattributed(record):
         report["unattributed"] = list(unattributed(record))
+    if stale(record, selected):
+        report["stale_known_failures"] = list(stale(record, selected))
     if record.breakdown is not None:
         report["breakdown"] = _breakdown(record.breakdown, "system")
     if record.interrupted:

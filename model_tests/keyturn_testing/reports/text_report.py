@@ -17,7 +17,16 @@ from keyturn_testing.judging import UNATTRIBUTED, Broken
 from keyturn_testing.reports.answers import answer_in_words
 from keyturn_testing.reports.page import Page
 from keyturn_testing.reports.story import story
-from keyturn_testing.reports.verdict import EXIT_CODES, Judgement, Status, Verdict, judgements, trace_name, verdict
+from keyturn_testing.reports.verdict import (
+    EXIT_CODES,
+    Judgement,
+    Status,
+    Verdict,
+    judgements,
+    stale,
+    trace_name,
+    verdict,
+)
 from keyturn_testing.running import Failure, Record
 from keyturn_testing.systems.base import Breakdown
 from keyturn_testing.traces import Step, Trace
@@ -32,6 +41,7 @@ LAST_LOG_LINES = 12
 _STYLES: Mapping[Status, str] = {
     Status.PASSED: "green",
     Status.FAILED: "bold red",
+    Status.KNOWN_FAILING: "yellow",
     Status.MASKED: "yellow",
     Status.NOT_EXERCISED: "yellow",
     Status.NOT_CLAIMED: "dim",
@@ -79,6 +89,12 @@ def text_report(page: Page, record: Record, origin: Origin, selected: Container[
     _table(page, judged)
     for failure in record.failures:
         _failure(page, failure, origin)
+    for each in stale(record, selected):
+        page.heading(f"{each} is a known failure, and it passed", "bold red")
+        page.paragraph(f"Known because: {record.known[each]}", indent=2)
+        page.paragraph(
+            "Take it off the list of known failures: a list that is out of date hides the next failure.", indent=2
+        )
     if record.breakdown is not None:
         _breakdown(page, record.breakdown, origin)
     _totals(page, record, judged, verdict(record, selected))
@@ -222,6 +238,8 @@ def _totals(page: Page, record: Record, judged: Sequence[Judgement], verdict_of_
     counts = Counter(each.status for each in judged)
     statuses = [f"{counts[each]} {each.value.replace('_', ' ')}" for each in Status if counts[each]]
     style, means = _VERDICTS[verdict_of_run]
+    if verdict_of_run is Verdict.HOLDS and counts[Status.KNOWN_FAILING]:
+        means += ", save the known failures"
     page.blank()
     page.paragraph(f"{counted(len(judged), 'requirement')}: {', '.join(statuses) or 'none'}")
     done = f"{counted(record.examples, 'example')}, {counted(record.counts.steps, 'step')}, seed {record.seed}"

@@ -26,6 +26,7 @@ class Status(StrEnum):
     FAILED = "failed"
     NOT_EXERCISED = "not_exercised"
     NOT_CLAIMED = "not_claimed"
+    KNOWN_FAILING = "known_failing"
     MASKED = "masked"
 
 
@@ -68,7 +69,9 @@ def _judgement(record: Record, requirement: Requirement, judged: bool) -> Judgem
     exercised = record.counts.exercised.get(requirement.id, 0)
     failures = tuple(trace_name(each) for each in record.failed.get(requirement.id, ()))
     status, reason = Status.PASSED, None
-    if failures:
+    if failures and requirement.id in record.known:
+        status, reason = Status.KNOWN_FAILING, escaped(record.known[requirement.id], LONGEST_REASON)
+    elif failures:
         status = Status.FAILED
     elif not judged:
         said = claimable(requirement, record.description, record.claims) or "it was left out of this run"
@@ -101,12 +104,21 @@ def unattributed(record: Record) -> tuple[str, ...]:
     return tuple(trace_name(each) for each in record.failed.get(UNATTRIBUTED, ()))
 
 
+def stale(record: Record, selected: Container[str] = BY_ID) -> tuple[str, ...]:
+    """Return the known failures that passed: the list is out of date, and that breaks the run (D9)."""
+    passed = (each for each in judgements(record, selected) if each.status is Status.PASSED)
+    return tuple(each.requirement.id for each in passed if each.requirement.id in record.known)
+
+
 def verdict(record: Record, selected: Container[str] = BY_ID) -> Verdict:
     """Return the verdict of a run: broken, or else unjudged, or else it holds."""
-    if record.failures or record.breakdown is not None:
+    every = judgements(record, selected)
+    broken = unattributed(record) or stale(record, selected) or record.breakdown is not None
+    if broken or any(each.status is Status.FAILED for each in every):
         return Verdict.BROKEN
-    claimed = [each for each in judgements(record, selected) if each.status is not Status.NOT_CLAIMED]
-    if record.interrupted or not claimed or any(each.status is not Status.PASSED for each in claimed):
+    claimed = [each for each in every if each.status is not Status.NOT_CLAIMED]
+    judged = (Status.PASSED, Status.KNOWN_FAILING)
+    if record.interrupted or not claimed or any(each.status not in judged for each in claimed):
         return Verdict.UNJUDGED
     return Verdict.HOLDS
 
