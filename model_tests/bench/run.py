@@ -64,7 +64,7 @@ class Table:
     def __str__(self) -> str:
         lines = [self.head, ["---"] * len(self.head), *self.rows]
         written = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-        return f"### {self.title}\n\n{self.says}\n\n{written}\n"
+        return f"## {self.title}\n\n{self.says}\n\n{written}\n"
 
 
 def in_turns(measured: Mapping[str, Timed], repetitions: int = REPETITIONS) -> Mapping[str, float]:
