@@ -56,7 +56,7 @@ def respond(world: World, operation: CardRespond, claims: Claims) -> Iterator[Br
 
 def _responses(world: World, operation: CardRespond, claims: Claims) -> Iterator[Branch]:
     start = Unfolding(world)
-    for response in readings(operation.response):
+    for response in _readings(operation.response, claims):
         if response is None:
             yield refuse(start, RefusalCode.MALFORMED, "I19.6")
             continue
@@ -104,6 +104,15 @@ class _Asked:
 
     option: str | None
     revision: int | None
+
+
+def _readings(sent: object, claims: Claims) -> tuple[Response | None, ...]:
+    """Return the readings of a response; without `revisions` whatever stands in the field of the revision may be ignored."""
+    every = readings(sent)
+    if Capability.REVISIONS in claims or not isinstance(sent, Mapping):
+        return every
+    without = {name: value for name, value in sent.items() if name != "expected_case_revision"}
+    return tuple(dict.fromkeys((*every, *readings(without))))
 
 
 def _by_status(start: Unfolding, interaction: Interaction, response: Response, claims: Claims) -> Iterator[Branch]:

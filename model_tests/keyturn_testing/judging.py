@@ -48,6 +48,11 @@ class Finding:
         """What a shrunk trace must still show: the primary requirement and the operation that broke it."""
         return self.primary, self.method
 
+    def covers(self, other: "Finding") -> bool:
+        """Whether this finding shows the same signature, and every requirement that the other one found broken."""
+        mine, theirs = ({each.requirement for each in found.broken} for found in (self, other))
+        return self.signature == other.signature and theirs <= mine
+
 
 class Violation(Exception):
     """A step that the contract does not admit; each requirement has its own class, so that failures stay apart (D11)."""

@@ -237,8 +237,8 @@ class Run:
         def shown(candidate: tuple[Step, ...]) -> Finding | None:
             return reproduces(self.system, self.claims, self.requirements, candidate)
 
-        again = replay(self.system, self.claims, self.requirements, shrink(steps, shown, finding.signature))
-        if again.finding is not None and again.finding.signature == finding.signature:
+        again = replay(self.system, self.claims, self.requirements, shrink(steps, shown, finding))
+        if again.finding is not None and again.finding.covers(finding):
             self.record.failures[-1] = self._failure(again.finding, again.steps, again.recorded, found_by)
 
     def _failure(

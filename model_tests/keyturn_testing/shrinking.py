@@ -1,8 +1,8 @@
 """Shrinking: the shortest trace that still breaks the same requirement at the same operation.
 
 It works on traces and knows no engine. First it removes steps, in halves and then one by one, until none can go; then it
-simplifies what is left. A candidate counts only when it shows the same signature, so that a shrunk trace never slips to
-another fault.
+simplifies what is left. A candidate counts only when it shows the same signature and everything else that was broken with
+it, so that a shrunk trace never slips to another fault.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,15 +19,15 @@ MOST_ATTEMPTS = 400
 """How many candidates one shrink may try: a budget in runs, never in seconds."""
 
 
-def shrink(steps: tuple[Step, ...], reproduce: Reproduce, signature: tuple[str, str]) -> tuple[Step, ...]:
-    """Return the shortest steps found that still show the signature; the steps themselves when none are shorter."""
+def shrink(steps: tuple[Step, ...], reproduce: Reproduce, found: Finding) -> tuple[Step, ...]:
+    """Return the shortest steps found that still show all of a finding; the steps themselves when none are shorter."""
     left = MOST_ATTEMPTS
 
     def shows(candidate: tuple[Step, ...]) -> bool:
         nonlocal left
         left -= 1
         finding = reproduce(candidate) if left > 0 else None
-        return finding is not None and finding.signature == signature
+        return finding is not None and finding.covers(found)
 
     steps = _fewer(steps, shows)
     simpler = _simpler(steps, shows)

@@ -9,7 +9,7 @@ from keyturn.responses import Rejected, Resolved
 from keyturn.status import InteractionStatus
 from keyturn_specs.observations import Moment, Observation
 from keyturn_specs.reading import addressed, effects_of
-from keyturn_specs.requirement import ByBranch, ByInvariant, Family, Requirement, demanded
+from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
 _MAY_END = (InteractionStatus.EXPIRED, InteractionStatus.INVALIDATED)
 
@@ -99,7 +99,7 @@ CLOSED: tuple[Requirement, ...] = (
         source="persistent interactions, What the client may send: verifies ownership by account and conversation",
         needs=frozenset({Capability.OWNERS}),
         applies=_stranger_asks,
-        judged_by=ByBranch(),
+        judged_by=ByBranch(frozenset({Area.REPLY, Area.CODE, Area.STATUS})),
     ),
     Requirement(
         id="I19.5",

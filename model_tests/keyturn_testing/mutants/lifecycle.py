@@ -124,7 +124,9 @@ def _replaces_in_flight(turn: Turn) -> Possibility:
 def _answers_replaced_cards(turn: Turn) -> Possibility:
     card = turn.card
     replaced = card is not None and card.blocking and card.status is InteractionStatus.INVALIDATED
-    if card is None or not replaced or not turn.refused_with(RefusalCode.NOT_ANSWERABLE):
+    if card is None or card.case_revision not in (None, turn.state.world.revision(card.key)):
+        return turn.chosen
+    if not replaced or not turn.refused_with(RefusalCode.NOT_ANSWERABLE):
         return turn.chosen
     back = evolve(card, status=InteractionStatus.ACTIVE, expires_at=None)
     return turn.instead(turn.operation, with_card(turn.state.world, back))

@@ -130,18 +130,18 @@ class TestShrinking:
     def test_only_what_is_needed_is_left(self, needed: tuple[str, ...]) -> None:
         """Every step that can go is gone, wherever it stood, and other faults are not slipped to."""
         steps = tuple(step(each) for each in "abcdefgh")
-        shrunk = shrink(steps, broken_when(*needed), ("I14.1", "card.respond"))
+        shrunk = shrink(steps, broken_when(*needed), finding("I14.1"))
         assert tuple(each.calls[0].operation for each in shrunk) == needed
 
     def test_what_is_left_is_simplified(self) -> None:
         """Fields that do not matter take their plainest value."""
-        (shrunk,) = shrink((step("a"),), broken_when("a"), ("I14.1", "card.respond"))
+        (shrunk,) = shrink((step("a"),), broken_when("a"), finding("I14.1"))
         assert shrunk.calls[0].params == {"blocking": False}
 
     def test_what_does_not_reproduce_stays_whole(self) -> None:
         """A trace that shows nothing the second time is kept as it was found."""
         steps = tuple(step(each) for each in "abc")
-        assert shrink(steps, lambda candidate: None, ("I14.1", "card.respond")) == steps
+        assert shrink(steps, lambda candidate: None, finding("I14.1")) == steps
 
 
 def test_blanking_leaves_only_the_steps() -> None:
