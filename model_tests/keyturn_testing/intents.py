@@ -56,8 +56,8 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="choose one of the first options",
-        weight=4,
-        aims=frozenset({"A1", "L3"}),
+        weight=6,
+        aims=frozenset({"A1", "L3", "I14.9"}),
         possible=drawing.has_fresh,
         draw=drawing.answer_first,
     ),
@@ -177,7 +177,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="settle an attempt that was given back",
-        weight=3,
+        weight=9,
         needs=frozenset({Capability.DEFERRED}),
         aims=frozenset({"L10"}),
         possible=lambda situation: bool(commands.late_commands(situation)),

@@ -12,17 +12,14 @@ from keyturn_specs.observations import Moment, Observation
 from keyturn_specs.reading import addressed, chosen_option, effects_of
 from keyturn_specs.requirement import ByBranch, ByInvariant, Family, Requirement, demanded
 
-_ANSWERED = (InteractionStatus.RESOLVING, InteractionStatus.RESOLVED)
-
 
 def _comes_again(moment: Moment) -> bool:
     card = addressed(moment)
-    if card is None or card.resolved_option is None or card.status not in _ANSWERED:
+    if card is None or card.resolved_option is None or card.status is not InteractionStatus.RESOLVED:
         return False
     option = card.payload.option(card.resolved_option)
     authorises = option is not None and option.action.action_class is ActionClass.AUTHORISES
-    settled_before = isinstance(moment.operation, CommandSettle) and card.status is InteractionStatus.RESOLVED
-    return authorises and (isinstance(moment.operation, CardRespond) or settled_before)
+    return authorises and isinstance(moment.operation, CardRespond | CommandSettle)
 
 
 def _ran_more_than_once(seen: Observation) -> str | None:

@@ -126,6 +126,8 @@ def _answers_replaced_cards(turn: Turn) -> Possibility:
     replaced = card is not None and card.blocking and card.status is InteractionStatus.INVALIDATED
     if card is None or card.case_revision not in (None, turn.state.world.revision(card.key)):
         return turn.chosen
+    if any(each.key == card.key and each.closed for each in turn.state.world.cases):
+        return turn.chosen
     if not replaced or not turn.refused_with(RefusalCode.NOT_ANSWERABLE):
         return turn.chosen
     back = evolve(card, status=InteractionStatus.ACTIVE, expires_at=None)

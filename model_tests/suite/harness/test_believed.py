@@ -5,11 +5,13 @@ import os
 import pytest
 
 from keyturn.capabilities import ALL_CLAIMS
+from keyturn.operations import BY_METHOD, CaseOpen
 from keyturn.store import ReferenceStore
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
 from keyturn_specs.scenario import Scenario, scenarios
 from keyturn_testing.mutants import MUTANTS, Mutant, mutant_factory
 from keyturn_testing.scenario_source import exercised_by, with_admissible
+from keyturn_testing.traces import Step
 
 from .systems import QUICK, exercised, held
 
@@ -17,6 +19,11 @@ SEEDS = range(int(os.environ.get("KEYTURN_SEEDS", "3")))
 """The seeds of every run of the tests; the session `mutants` takes twenty."""
 
 by_name = pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda mutant: mutant.name)
+
+
+def _changes(step: Step) -> bool:
+    operation = BY_METHOD[step.calls[0].operation]
+    return operation.changes and operation is not CaseOpen
 
 
 class TestWitnesses:
@@ -62,9 +69,10 @@ class TestMutants:
 
     @by_name
     def test_its_traces_are_short(self, mutant: Mutant) -> None:
-        """A shrunk trace of a mutant has at most six steps."""
+        """A shrunk trace of a mutant has at most six steps that change anything, opening the case aside."""
         record = held(mutant_factory(mutant.name, True), engines=("stateful",))
-        assert [len(each.trace.steps) for each in record.failures if len(each.trace.steps) > 6] == []
+        lengths = [sum(map(_changes, each.trace.steps)) for each in record.failures]
+        assert [each for each in lengths if each > 6] == []
 
     @by_name
     def test_a_disarmed_mutant_is_the_reference(self, mutant: Mutant) -> None:

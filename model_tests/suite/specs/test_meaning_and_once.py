@@ -226,12 +226,12 @@ class TestOnce:
         assert broken("I14.1", evolve(committed("both"), asked={})) is not None
 
     def test_coming_again_exercises_it(self) -> None:
-        """An answer to an answered card that authorises, or a settlement of one that is Resolved."""
+        """An answer to a Resolved card that authorised, or a settlement of it; a card in flight is I14.3's."""
         desk = Watched()
         card, other = desk.write(present(independent=True)), desk.write(present(independent=True))
         assert not applies("I14.1", desk.moment(answer(card)))
         command = desk.accept(card)
-        assert applies("I14.1", desk.moment(answer(card, "no")))
+        assert not applies("I14.1", desk.moment(answer(card, "no")))
         assert not applies("I14.1", desk.moment(settle(command)))
         desk.perform(settle(command))
         assert applies("I14.1", desk.moment(answer(card)))
