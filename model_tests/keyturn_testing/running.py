@@ -175,7 +175,7 @@ class Run:
         return is_masked
 
     def _scenarios(self) -> None:
-        for scenario in claimed_scenarios(self.claims):
+        for scenario in claimed_scenarios(self.claims, self.record.description.offers):
             if len(self.record.failures) >= MOST_FAILURES:
                 return
             self.progress(self.record, f"scenario {scenario.name}")

@@ -7,9 +7,12 @@ import pytest
 from keyturn import operations as ops
 from keyturn.branches import Outcome
 from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
+from keyturn.handshake import Offers
 from keyturn.store import ReferenceStore
 from keyturn.values import Json
 from keyturn_specs.catalogue import BY_ID
+from keyturn_specs.scenario import scenarios
+from keyturn_testing.engines.scenarios import claimed_scenarios
 from keyturn_testing.mutants import MUTANTS, MutantStore, mutant_factory
 from keyturn_testing.replaying import replay
 from keyturn_testing.running import claimable
@@ -131,3 +134,13 @@ class TestClaims:
         record = held(lambda: Unclaiming(MUTANTS["stranger-answers"]))
         assert "I19.1" not in record.failed
         assert claimable(BY_ID["I19.1"], record.description, record.claims) == "strangers are kept out elsewhere"
+
+    def test_scenarios_stay_within_what_is_offered(self) -> None:
+        """A system that offers two actions and one kind is presented no card with another."""
+        offered = Offers(kinds=("confirm_command",), actions=("apply_operation", "decline"))
+        names = {each.name for each in claimed_scenarios(ALL_CLAIMS, offered)}
+        assert "a-double-click" in names
+        assert names.isdisjoint(
+            {"a-recorded-decline-runs-its-record", "every-class-of-answer", "two-commands-together"}
+        )
+        assert {each.name for each in claimed_scenarios(ALL_CLAIMS, Offers())} == {each.name for each in scenarios()}
