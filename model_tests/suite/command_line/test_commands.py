@@ -67,7 +67,7 @@ MISTAKES = {
     "explain I14.11": "Did you mean 'I14.1'",
     "explain card.respnd": "Did you mean 'card.respond'",
     "check reference --profil quick": "Did you mean '--profile'?",
-    "check reference --requirement I14.99": "Did you mean 'I14.2'",
+    "check reference --requirement I14.99": "Did you mean 'I14.9'",
     "check reference --seed -1": "is no seed",
     "check reference --time-limit nan": "is no time limit",
     "check reference --output no/such/folder/report.json": "make it first",
