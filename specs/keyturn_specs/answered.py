@@ -4,14 +4,8 @@ Without it a system that refuses everything would hold every other requirement.
 """
 
 from keyturn.capabilities import Capability
-from keyturn.responses import Rejected
-from keyturn_specs.observations import Moment
+from keyturn_specs.reading import refuses
 from keyturn_specs.requirement import Area, ByBranch, Family, Requirement, demanded
-
-
-def _refuses(moment: Moment) -> bool:
-    return isinstance(moment.branch.outcome, Rejected) and moment.operation.changes
-
 
 ANSWERED: tuple[Requirement, ...] = (
     Requirement(
@@ -31,7 +25,7 @@ ANSWERED: tuple[Requirement, ...] = (
         why="The client renders what the code says, and sends the user to mend the wrong thing.",
         source="persistent interactions, Error outcomes: a typed outcome, so that the client can render a precise message",
         needs=frozenset({Capability.CODED_REFUSALS}),
-        applies=_refuses,
+        applies=refuses,
         judged_by=ByBranch(frozenset({Area.CODE})),
     ),
     Requirement(

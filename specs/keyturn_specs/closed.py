@@ -8,7 +8,7 @@ from keyturn.capabilities import Capability
 from keyturn.responses import Rejected, Resolved
 from keyturn.status import InteractionStatus
 from keyturn_specs.observations import Moment, Observation
-from keyturn_specs.reading import addressed, effects_of
+from keyturn_specs.reading import addressed, effects_of, newly_decided, refuses
 from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
 _MAY_END = (InteractionStatus.EXPIRED, InteractionStatus.INVALIDATED)
@@ -16,10 +16,6 @@ _MAY_END = (InteractionStatus.EXPIRED, InteractionStatus.INVALIDATED)
 
 def _stranger_asks(moment: Moment) -> bool:
     return "I19.1" in moment.branch.because and addressed(moment) is not None
-
-
-def _refuses(moment: Moment) -> bool:
-    return isinstance(moment.branch.outcome, Rejected) and moment.operation.changes
 
 
 def _refused_and_changed(seen: Observation) -> str | None:
@@ -66,12 +62,6 @@ def _said_otherwise_than_it_did(seen: Observation) -> str | None:
 
 
 _AUTOMATIC = (ops.CaseOpen, ops.CaseEdit, ops.ClockAdvance, ops.CardExpireDue, ops.Restart)
-_DECIDED = (
-    InteractionStatus.RESOLVING,
-    InteractionStatus.RESOLVED,
-    InteractionStatus.DECLINED,
-    InteractionStatus.DISMISSED,
-)
 
 
 def _nobody_answers(moment: Moment) -> bool:
@@ -82,10 +72,8 @@ def _nobody_answers(moment: Moment) -> bool:
 def _acted_on_its_own(seen: Observation) -> str | None:
     if not isinstance(seen.operation, _AUTOMATIC):
         return None
-    for card, before in seen.before.cards.items():
-        after = seen.after.status(card)
-        if before is not None and before.status is InteractionStatus.ACTIVE and after in _DECIDED:
-            return f"nobody answered the card {card} in this step, and it went to {after}"
+    for card, after in newly_decided(seen):
+        return f"nobody answered the card {card} in this step, and it went to {after}"
     return None
 
 
@@ -138,7 +126,7 @@ CLOSED: tuple[Requirement, ...] = (
         "same statuses, effects, revision and events.",
         why="A refusal that wrote something before the check has already acted.",
         source="persistent interactions, What the client may send: any check that cannot be performed fails closed",
-        applies=_refuses,
+        applies=refuses,
         judged_by=ByInvariant(_refused_and_changed),
     ),
     Requirement(

@@ -4,9 +4,12 @@ They read values and decide nothing: which card an operation addresses, which op
 A requirement that needs more than this says it in its own family's module.
 """
 
+from collections.abc import Iterator
+
 from keyturn.cards import Interaction, InteractionOption, final_arguments
 from keyturn.operations import CardDismiss, CardGet, CardRespond, CommandSettle, Effect
-from keyturn.responses import readings
+from keyturn.responses import Rejected, readings
+from keyturn.status import InteractionStatus
 from keyturn.values import Document
 from keyturn_specs.observations import Moment, Observation, Snapshot
 
@@ -52,3 +55,24 @@ def due_arguments(option: InteractionOption, text: str | None) -> Document | Non
 def effects_of(snapshot: Snapshot, card: str) -> tuple[Effect, ...]:
     """Every effect that names this card, whatever case it is listed under."""
     return tuple(each for effects in snapshot.effects.values() for each in effects if each.card == card)
+
+
+def refuses(moment: Moment) -> bool:
+    """Whether an operation that could change something is refused."""
+    return isinstance(moment.branch.outcome, Rejected) and moment.operation.changes
+
+
+_DECIDED = (
+    InteractionStatus.RESOLVING,
+    InteractionStatus.RESOLVED,
+    InteractionStatus.DECLINED,
+    InteractionStatus.DISMISSED,
+)
+
+
+def newly_decided(seen: Observation) -> Iterator[tuple[str, str]]:
+    """The cards that waited for an answer before the step and read as answered after it, with their new status."""
+    for card, before in seen.before.cards.items():
+        after = seen.after.status(card)
+        if before is not None and before.status is InteractionStatus.ACTIVE and after in _DECIDED:
+            yield card, after

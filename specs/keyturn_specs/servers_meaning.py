@@ -10,7 +10,7 @@ from keyturn.operations import Effect
 from keyturn.responses import Accepted, Declined, Resolved
 from keyturn.status import InteractionStatus
 from keyturn_specs.observations import Moment, Observation
-from keyturn_specs.reading import answered_card, chosen_option, due_arguments
+from keyturn_specs.reading import answered_card, chosen_option, due_arguments, newly_decided
 from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
 _ANSWERED = (InteractionStatus.RESOLVING, InteractionStatus.RESOLVED)
@@ -66,14 +66,6 @@ def _cites_another_card(seen: Observation) -> str | None:
     return None
 
 
-_TAKEN = (
-    InteractionStatus.RESOLVING,
-    InteractionStatus.RESOLVED,
-    InteractionStatus.DECLINED,
-    InteractionStatus.DISMISSED,
-)
-
-
 def _answers_one_of_several(moment: Moment) -> bool:
     waiting = [each for each in moment.state.world.interactions if each.status is InteractionStatus.ACTIVE]
     return "A1" in moment.branch.because and len(waiting) > 1
@@ -83,10 +75,8 @@ def _answered_another_card(seen: Observation) -> str | None:
     named = answered_card(seen)
     if named is None:
         return None
-    for card, before in seen.before.cards.items():
-        after = seen.after.status(card)
-        waited = before is not None and before.status is InteractionStatus.ACTIVE
-        if waited and card != named and after in _TAKEN:
+    for card, after in newly_decided(seen):
+        if card != named:
             return f"the answer names the card {named}, and the card {card} went to {after}"
     return None
 
