@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from keyturn.branches import Branch, branch, refuse
 from keyturn.capabilities import Capability, Claims
-from keyturn.cards import ActionClass, DeclineAndRecord, Interaction, InteractionOption, Result
+from keyturn.cards import ActionClass, DeclineAndRecord, Interaction, InteractionKind, InteractionOption, Result
 from keyturn.operations import CardDismiss, CardRespond, Cause
 from keyturn.responses import (
     NEVER_ON_RESOLVED,
@@ -28,6 +28,8 @@ from keyturn.responses import (
     failing_checks,
     failing_to_dismiss,
     has_more,
+    options_of,
+    policy_of,
     readings,
     texts,
     with_text,
@@ -63,15 +65,18 @@ def _responses(world: World, operation: CardRespond, claims: Claims) -> Iterator
         interaction = owned(world, response.interaction_id, operation.account, operation.conversation)
         if interaction is None:
             yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
-            if response.expected_case_revision is None:
+            if None in (response.expected_case_revision, response.option_id):
                 yield refuse(start, RefusalCode.MALFORMED, "I19.6")
+            continue
+        if response.chosen_of(interaction.kind) is None:
+            yield refuse(start, RefusalCode.MALFORMED, "I19.6")
             continue
         bound = Capability.REVISIONS in claims and interaction.case_revision is not None
         if bound and response.expected_case_revision is None:
             yield refuse(start, RefusalCode.MALFORMED, "I19.6")
             continue
-        option = interaction.payload.option(response.option_id)
-        for text in (response.freeform_input,) if option is None else texts(option, response):
+        policy = policy_of(interaction, response)
+        for text in (response.freeform_input,) if policy is None else texts(policy, response):
             yield from _by_status(start, interaction, with_text(response, text), claims)
 
 
@@ -100,10 +105,21 @@ def dismiss(world: World, operation: CardDismiss, claims: Claims) -> Iterator[Br
 
 @frozen
 class _Asked:
-    """What was asked of a card: which option, none for a dismissal, at which revision."""
+    """What was asked of a card: which options, none for a dismissal, at which revision."""
 
-    option: str | None
+    options: frozenset[str] | None
     revision: int | None
+
+    def is_again(self, interaction: Interaction) -> bool:
+        """Whether a card that was answered is asked for the very same."""
+        return self.options == _decided(interaction)
+
+
+def _decided(interaction: Interaction) -> frozenset[str] | None:
+    result = interaction.result
+    if result is not None and result.options is not None:
+        return frozenset(result.options)
+    return None if interaction.resolved_option is None else frozenset({interaction.resolved_option})
 
 
 def _readings(sent: object, claims: Claims) -> tuple[Response | None, ...]:
@@ -123,10 +139,11 @@ def _by_status(start: Unfolding, interaction: Interaction, response: Response, c
         start.world.now,
         revisions=Capability.REVISIONS in claims,
     )
-    option = interaction.payload.option(response.option_id)
-    if interaction.status is InteractionStatus.ACTIVE and not failing and option is not None:
-        yield from _take(start, interaction, option, response.freeform_input, claims)
-    asked = _Asked(response.option_id, response.expected_case_revision)
+    options = options_of(interaction, response)
+    if interaction.status is InteractionStatus.ACTIVE and not failing and options is not None:
+        yield from _take(start, interaction, options, response.freeform_input, claims)
+    chosen = response.chosen_of(interaction.kind) or ()
+    asked = _Asked(frozenset(chosen), response.expected_case_revision)
     yield from _refused(start, interaction, asked, failing, claims)
 
 
@@ -166,7 +183,7 @@ def _not_active(start: Unfolding, interaction: Interaction, asked: _Asked, claim
         yield branch(start, InFlight(command=command.id, idempotency_key=command.idempotency_key), "I14.3")
         return
     if status is InteractionStatus.RESOLVED and result is not None:
-        ids = {"I14.2"} if asked.option == interaction.resolved_option else {"I14.2", "I14.4"}
+        ids = {"I14.2"} if asked.is_again(interaction) else {"I14.2", "I14.4"}
         yield branch(start, Replayed(result=result), *ids)
         if Capability.REPLAY in claims:
             return
@@ -178,7 +195,7 @@ def _not_active(start: Unfolding, interaction: Interaction, asked: _Asked, claim
     if status is InteractionStatus.EXPIRED:
         yield refuse(start, RefusalCode.EXPIRED, *ids)
     same = _SAME_AGAIN.get(status)
-    if same is not None and result is not None and asked.option == interaction.resolved_option:
+    if same is not None and result is not None and asked.is_again(interaction):
         yield branch(start, same(result=result), "L2")
         yield branch(start, Replayed(result=result), "L2")
 
@@ -205,9 +222,17 @@ def _current(world: World, interaction: Interaction) -> CardId | None:
 
 
 def _take(
-    start: Unfolding, interaction: Interaction, option: InteractionOption, text: str | None, claims: Claims
+    start: Unfolding,
+    interaction: Interaction,
+    options: tuple[InteractionOption, ...],
+    text: str | None,
+    claims: Claims,
 ) -> Iterator[Branch]:
     """Take a response that passed every check (A1): the class of the stored action says what becomes of the card."""
+    if interaction.kind is InteractionKind.MULTI_SELECT:
+        yield _answer_with_a_set(start, interaction, options)
+        return
+    (option,) = options
     match option.action.action_class:
         case ActionClass.AUTHORISES:
             yield from _authorise(start, interaction, option, text, claims)
@@ -266,6 +291,16 @@ def _answer(start: Unfolding, interaction: Interaction, option: InteractionOptio
     """Resolve without a command: accept and commit in one step, no effect, no new revision."""
     result = _result(start, interaction, option, text)
     unfolding = start.move(interaction.id, InteractionEvent.ACCEPT, Cause(option=option.id), option=option.id)
+    unfolding = unfolding.move(interaction.id, InteractionEvent.COMMIT, result=result)
+    return branch(unfolding, Resolved(result=result), "A1", "A3")
+
+
+def _answer_with_a_set(start: Unfolding, interaction: Interaction, options: tuple[InteractionOption, ...]) -> Branch:
+    """Resolve a card that asks for a set, with the chosen options in stored order; none of them runs a command."""
+    current = start.world.revision(interaction.key)
+    chosen = tuple(each.id for each in options)
+    result = Result(card=interaction.id, options=chosen, effects=(), case_revision=current)
+    unfolding = start.move(interaction.id, InteractionEvent.ACCEPT)
     unfolding = unfolding.move(interaction.id, InteractionEvent.COMMIT, result=result)
     return branch(unfolding, Resolved(result=result), "A1", "A3")
 

@@ -10,6 +10,7 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from keyturn.cards import Interaction, InteractionOption, Result, final_arguments
+from keyturn.faults import Armed
 from keyturn.operations import Cause, Effect, LedgerEntry
 from keyturn.responses import Settled
 from keyturn.status import InteractionEvent, InteractionStatus
@@ -61,6 +62,11 @@ class World:
     interactions: tuple[Interaction, ...] = ()
     commands: tuple[Command, ...] = ()
     next_settlement: Settlement = Settlement()
+    armed: tuple[Armed, ...] = ()
+
+    def disarmed(self, armed: Armed) -> "World":
+        """Return the world after a fault has hit: it does so once."""
+        return evolve(self, armed=tuple(each for each in self.armed if each is not armed))
 
     def case(self, key: CaseKey) -> Case | None:
         """Return the case, open or closed; nothing for one that was never opened."""

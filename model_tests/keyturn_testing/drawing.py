@@ -157,7 +157,8 @@ def response_to(card: KnownCard, option: str, **changes: object) -> Call:
     return Call(operation="card.respond", params={**owner, "response": response})
 
 
-def _text_for(option: InteractionOption, pick: Pick) -> dict[str, object]:
+def text_for(option: InteractionOption, pick: Pick) -> dict[str, object]:
+    """Return a free text that the option takes, if it takes any."""
     if option.freeform.kind is FreeformKind.FORBIDDEN:
         return {}
     texts = ["because", "é" * LONGEST_TEXT, "👍🏽 ok"]
@@ -166,9 +167,10 @@ def _text_for(option: InteractionOption, pick: Pick) -> dict[str, object]:
     return {"freeform_input": pick(texts)}
 
 
-def _rightly(card: KnownCard, pick: Pick) -> Call:
+def rightly(card: KnownCard, pick: Pick) -> Call:
+    """Answer one card as its owner, with any of its options."""
     option = pick(card.believed.payload.options)
-    return response_to(card, option.id, **_text_for(option, pick))
+    return response_to(card, option.id, **text_for(option, pick))
 
 
 def fresh_cards(situation: Situation) -> list[KnownCard]:
@@ -178,14 +180,14 @@ def fresh_cards(situation: Situation) -> list[KnownCard]:
 
 def answer(situation: Situation, pick: Pick) -> Call:
     """Answer a fresh card rightly."""
-    return _rightly(pick(fresh_cards(situation)), pick)
+    return rightly(pick(fresh_cards(situation)), pick)
 
 
 def answer_first(situation: Situation, pick: Pick) -> Call:
     """Choose one of the first two options of a fresh card: where it can authorise, they do."""
     card = pick(fresh_cards(situation))
     option = pick(card.believed.payload.options[:2])
-    return response_to(card, option.id, **_text_for(option, pick))
+    return response_to(card, option.id, **text_for(option, pick))
 
 
 def answer_unknown_option(situation: Situation, pick: Pick) -> Call:
@@ -230,12 +232,12 @@ def answer_again(situation: Situation, pick: Pick) -> Call:
     chosen = card.believed.payload.option(card.believed.resolved_option or "")
     every = card.believed.payload.options
     option = pick(every if chosen is None else (chosen, chosen, *every))
-    return response_to(card, option.id, **_text_for(option, pick))
+    return response_to(card, option.id, **text_for(option, pick))
 
 
 def answer_ended(situation: Situation, pick: Pick) -> Call:
     """Answer a card that has ended."""
-    return _rightly(pick(situation.with_status(*sorted(TERMINAL))), pick)
+    return rightly(pick(situation.with_status(*sorted(TERMINAL))), pick)
 
 
 def strangers(card: KnownCard, pick: Pick) -> dict[str, object]:
@@ -312,7 +314,7 @@ def replaced_cards(situation: Situation) -> list[KnownCard]:
 
 def answer_replaced(situation: Situation, pick: Pick) -> Call:
     """Answer a card that gave way to another one."""
-    return _rightly(pick(replaced_cards(situation)), pick)
+    return rightly(pick(replaced_cards(situation)), pick)
 
 
 def advance(situation: Situation, pick: Pick) -> Call:

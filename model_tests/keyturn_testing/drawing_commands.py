@@ -13,7 +13,11 @@ from keyturn_testing.traces import Call
 
 def settle(situation: Situation, pick: Pick) -> Call:
     """Say how a command in flight ended."""
-    command = pick([each for each in situation.commands if each.believed.settlement is None])
+    return settling(pick([each for each in situation.commands if each.believed.settlement is None]), pick)
+
+
+def settling(command: KnownCommand, pick: Pick) -> Call:
+    """Return the settlement of one command, in any way."""
     ends = ({"result": "committed"}, {"result": "committed"}, {"result": "failed"})
     end: dict[str, object] = {**pick(ends), "on_failure": pick(("record", "restore"))}
     return Call(operation="command.settle", params={"command": command.id, **end})

@@ -14,6 +14,7 @@ from keyturn.table import TERMINAL
 from keyturn_testing import drawing
 from keyturn_testing import drawing_commands as commands
 from keyturn_testing import drawing_edges as edges
+from keyturn_testing import drawing_faults as faults
 from keyturn_testing.drawing import Drawn
 from keyturn_testing.situation import Situation
 
@@ -262,6 +263,62 @@ INTENTS: tuple[Intent, ...] = (
         draw=drawing.without_params("restart"),
     ),
     Intent(name="read a card", weight=1, aims=frozenset({"I19.1"}), possible=drawing.has_cards, draw=drawing.get_card),
+    Intent(
+        name="arm a fault",
+        weight=2,
+        needs=frozenset({Capability.FAULTS}),
+        aims=frozenset({"I6.2", "I14.6", "I19.2", "I19.3", "I19.4"}),
+        possible=faults.can_arm,
+        draw=faults.arm,
+    ),
+    Intent(
+        name="meet an armed fault",
+        weight=12,
+        needs=frozenset({Capability.FAULTS}),
+        aims=frozenset({"I6.2", "I14.6", "I19.2", "I19.3", "I19.4"}),
+        possible=faults.can_meet,
+        draw=faults.meet,
+    ),
+    Intent(
+        name="answer again what nobody heard",
+        weight=8,
+        needs=frozenset({Capability.FAULTS}),
+        aims=frozenset({"I14.6"}),
+        possible=lambda situation: bool(faults.unheard_cards(situation)),
+        draw=faults.answer_unheard,
+    ),
+    Intent(
+        name="export what a host keeps",
+        weight=2,
+        needs=frozenset({Capability.SNAPSHOT}),
+        aims=frozenset({"I14.8"}),
+        possible=drawing.has_cards,
+        draw=faults.export,
+    ),
+    Intent(
+        name="restore what a host kept",
+        weight=3,
+        needs=frozenset({Capability.SNAPSHOT}),
+        aims=frozenset({"I14.8"}),
+        possible=lambda situation: bool(situation.states),
+        draw=faults.restore,
+    ),
+    Intent(
+        name="answer a restored card again",
+        weight=5,
+        needs=frozenset({Capability.SNAPSHOT}),
+        aims=frozenset({"I14.8"}),
+        possible=lambda situation: bool(faults.restored_cards(situation)),
+        draw=faults.answer_restored,
+    ),
+    Intent(
+        name="settle a command that outlived a restart",
+        weight=6,
+        needs=frozenset({Capability.RESTART, Capability.DEFERRED}),
+        aims=frozenset({"L11"}),
+        possible=faults.survived,
+        draw=faults.settle_survivor,
+    ),
     Intent(
         name="list cards", weight=1, aims=frozenset({"L8"}), needs=frozenset({Capability.LIST}), draw=drawing.list_cards
     ),

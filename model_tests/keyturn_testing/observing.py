@@ -64,6 +64,12 @@ class Observer:
         self.cases: dict[CaseKey, None] = {}
         self.closed: set[CaseKey] = set()
         self._known: dict[tuple[str, ...], tuple[object, Outcome]] = {}
+        self._shown: list[Json] = []
+
+    @property
+    def shown(self) -> tuple[Json, ...]:
+        """The cards that the last snapshot showed to clients and that none before it had shown, as they were sent."""
+        return tuple(self._shown)
 
     def learn(self, label: str | None, operation: ops.Operation, outcome: object) -> None:
         """Note what an operation opened or offered."""
@@ -84,6 +90,7 @@ class Observer:
 
     def snapshot(self, operation: ops.Operation, now: Instant) -> Snapshot:
         """Read everything; `now` is the time that it is believed to be for the system."""
+        self._shown.clear()
         owners = {(each.asked.account, each.asked.conversation): None for each in self.offered.values()}
         if isinstance(operation, ops.CardPresent) and operation.key in self.cases:
             owners[operation.account, operation.conversation] = None
@@ -121,6 +128,8 @@ class Observer:
         known = self._known.get(key)
         if known is None or known[0] != reply.result:
             known = self._known[key] = (reply.result, decoded(operation, reply.result))
+            if operation in (ops.CardGet, ops.CardList):
+                self._shown.append(reply.result)
         return known[1] if isinstance(known[1], wanted) else None
 
     def _list(self, account: str, conversation: str) -> tuple[CardView, ...]:

@@ -1,13 +1,15 @@
 """Cards to present: a small stock of payloads that covers every kind and every stored action.
 
 Each is answerable by the table of kinds. The generator picks within what a system offers; titles and arguments differ from
-card to card, so that a mix-up of two cards shows.
+card to card, so that a mix-up of two cards shows. Every stored action that can hold a text holds a mark, which no client is
+ever to see (I7.5).
 """
 
 from collections.abc import Mapping, Sequence
 
 from keyturn.cards import FreeformKind, InteractionKind
 from keyturn.values import Json
+from keyturn_specs.servers_meaning import STORED
 
 LONGEST_TEXT = 12
 """The length limit of every free text in the stock, in code points."""
@@ -24,7 +26,7 @@ def _apply(number: int, text: FreeformKind | None = None) -> dict[str, Json]:
     action: dict[str, Json] = {
         "kind": "apply_operation",
         "operation": "trip.rebook",
-        "arguments": {"number": number, "notes": {"kept": "as stored"}},
+        "arguments": {"number": number, "notes": {"kept": STORED}},
     }
     if text is not None:
         action["freeform_argument"] = "/notes/reason"
@@ -35,7 +37,10 @@ def authorising(number: int, *, text: bool) -> tuple[dict[str, Json], ...]:
     """Options that authorise a command: one operation, two commands at once, and one with free text."""
     options = (
         _option("accept", _apply(number)),
-        _option("run_both", {"kind": "confirm_commands", "command_refs": [f"first-{number}", f"second-{number}"]}),
+        _option(
+            "run_both",
+            {"kind": "confirm_commands", "command_refs": [f"{STORED} first-{number}", f"{STORED} second-{number}"]},
+        ),
     )
     return (
         (*options, _option("explain", _apply(number, FreeformKind.REQUIRED), FreeformKind.REQUIRED))
@@ -47,9 +52,9 @@ def authorising(number: int, *, text: bool) -> tuple[dict[str, Json], ...]:
 def answering(number: int) -> tuple[dict[str, Json], ...]:
     """Options that answer without a command."""
     return (
-        _option("this_one", {"kind": "select_target", "case": f"target-{number}"}),
-        _option("the_first", {"kind": "resolve_clarification", "answer_key": f"key-{number}"}),
-        _option("something_else", {"kind": "custom", "key": "other", "payload": {"number": number}}),
+        _option("this_one", {"kind": "select_target", "case": f"{STORED} target-{number}"}),
+        _option("the_first", {"kind": "resolve_clarification", "answer_key": f"{STORED} key-{number}"}),
+        _option("something_else", {"kind": "custom", "key": "other", "payload": {"number": number, "note": STORED}}),
     )
 
 
@@ -58,7 +63,7 @@ def closing(*, text: bool) -> tuple[dict[str, Json], ...]:
     reason = FreeformKind.OPTIONAL if text else None
     return (
         _option("decline", {"kind": "decline"}, reason),
-        _option("keep", {"kind": "decline_and_record", "operation": "trip.keep"}),
+        _option("keep", {"kind": "decline_and_record", "operation": f"trip.keep {STORED}"}),
         _option("later", {"kind": "dismiss"}),
     )
 

@@ -54,6 +54,8 @@ def _said_otherwise_than_it_did(seen: Observation) -> str | None:
     new = next(seen.new_effects(), None)
     if isinstance(seen.outcome, Rejected) and new is not None:
         return f"the answer is a refusal, and the effect {new.id} stands behind it"
+    if seen.failed and new is not None:
+        return f"the operation is said to have failed for good, and the effect {new.id} stands behind it"
     if isinstance(seen.outcome, Resolved) and seen.outcome.result.command is not None:
         card = seen.outcome.result.card
         if not effects_of(seen.after, card):
@@ -77,6 +79,9 @@ def _acted_on_its_own(seen: Observation) -> str | None:
     return None
 
 
+_FAILS_CLOSED = "persistent interactions, What the client may send: any check that cannot be performed fails closed"
+_UNCHECKED = ByBranch(frozenset({Area.REPLY, Area.CODE, Area.STATUS, Area.EFFECTS}))
+
 CLOSED: tuple[Requirement, ...] = (
     Requirement(
         id="I19.1",
@@ -88,6 +93,37 @@ CLOSED: tuple[Requirement, ...] = (
         needs=frozenset({Capability.OWNERS}),
         applies=_stranger_asks,
         judged_by=ByBranch(frozenset({Area.REPLY, Area.CODE, Area.STATUS})),
+    ),
+    Requirement(
+        id="I19.2",
+        family=Family.CLOSED,
+        says="Ownership that cannot be checked: unverifiable, nothing runs.",
+        why="When nobody can say whose card it is, anybody could be answering it.",
+        source=_FAILS_CLOSED,
+        needs=frozenset({Capability.FAULTS}),
+        applies=demanded("I19.2"),
+        judged_by=_UNCHECKED,
+    ),
+    Requirement(
+        id="I19.3",
+        family=Family.CLOSED,
+        says="A revision that cannot be read: unverifiable, nothing runs.",
+        why="When nobody can say what the record is now, the answer may be to what it was.",
+        source=_FAILS_CLOSED,
+        needs=frozenset({Capability.FAULTS, Capability.REVISIONS}),
+        applies=demanded("I19.3"),
+        judged_by=_UNCHECKED,
+    ),
+    Requirement(
+        id="I19.4",
+        family=Family.CLOSED,
+        says="Anything else that a check needs and that cannot be read, and a payload that no longer matches its hash: "
+        "unverifiable, nothing runs.",
+        why="A card whose content was changed behind the server's back asks something that nobody wrote.",
+        source=_FAILS_CLOSED,
+        needs=frozenset({Capability.FAULTS}),
+        applies=demanded("I19.4"),
+        judged_by=_UNCHECKED,
     ),
     Requirement(
         id="I19.5",
@@ -132,7 +168,7 @@ CLOSED: tuple[Requirement, ...] = (
     Requirement(
         id="I19.9",
         family=Family.CLOSED,
-        says="A refusal has no effect behind it; a success of an authorising option has one.",
+        says="A refusal, or an error that is definite, has no effect behind it; a success of an authorising option has one.",
         why="An error with a payment behind it is paid again by whoever believes the error.",
         source="persistent interactions, Status machine: never renders a receipt for a command that did not happen",
         applies=_answers_or_refuses,

@@ -12,7 +12,7 @@ from keyturn.responses import Presented, Rejected
 from keyturn.status import InteractionStatus
 from keyturn.table import OPEN
 from keyturn_specs.observations import Moment, Observation
-from keyturn_specs.requirement import ByInvariant, Family, Requirement
+from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
 
 def _offers_a_card(moment: Moment) -> bool:
@@ -109,6 +109,16 @@ STORED_FIRST: tuple[Requirement, ...] = (
         source="persistent interactions, Why interactions are persistent: the card exists before it is described",
         applies=_offers_a_card,
         judged_by=ByInvariant(_offered_and_not_readable),
+    ),
+    Requirement(
+        id="I6.2",
+        family=Family.STORED_FIRST,
+        says="If the card cannot be written, no reply mentions it and the failure is reported (unavailable).",
+        why="A button without a row behind it can never be pressed, and nobody learns why.",
+        source="persistent interactions, Why interactions are persistent: the card exists before it is described",
+        needs=frozenset({Capability.FAULTS}),
+        applies=demanded("I6.2"),
+        judged_by=ByBranch(frozenset({Area.REPLY, Area.CODE, Area.STATUS, Area.CARD})),
     ),
     Requirement(
         id="I6.3",

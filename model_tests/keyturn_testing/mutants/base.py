@@ -15,7 +15,7 @@ from keyturn.capabilities import Claims
 from keyturn.cards import Interaction
 from keyturn.responses import RefusalCode, Rejected, readings
 from keyturn.settling import effect_count
-from keyturn.store import Possibility, ReferenceStore, State, possibilities
+from keyturn.store import Possibility, ReferenceStore, State, heard, possibilities
 from keyturn.values import Untrusted
 from keyturn.world import Command, Unfolding, World
 
@@ -90,7 +90,7 @@ class MutantStore(ReferenceStore):
             turn = Turn(state=self.state, operation=operation, claims=self.claims, chosen=chosen)
             chosen = self.mutant.distort(turn)
         self.state = chosen.state
-        return chosen.branch.outcome
+        return heard(chosen.branch)
 
 
 # What distortions are made of.

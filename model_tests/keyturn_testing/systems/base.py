@@ -57,7 +57,7 @@ class Unusable(Exception):
 
 
 class System(Protocol):
-    """One running system; the methods raise `Breakdown`, and after one only `close` may be called."""
+    """One running system; the methods raise `Breakdown`, and after one only `close`, or `restart` of one that crashed."""
 
     def call(self, method: str, params: Mapping[str, Json]) -> Reply:
         """Call one operation of the protocol, `describe` included, and wait for its reply."""

@@ -329,6 +329,7 @@ class StdioSystem:
         self._log = bytearray()
         self._number = 0
         self._answered = False
+        self._crashed = False
         self._child: _Child | None = self._start()
 
     def call(self, method: str, params: Mapping[str, Json]) -> Reply:
@@ -345,15 +346,18 @@ class StdioSystem:
         return reply
 
     def restart(self) -> Reply:
-        """Kill the process with all that it started, and start the same command with the same folder."""
-        child, self._child = self._running(), None
-        child.kill()
-        self._child = self._start()
+        """Kill the process with all that it started, unless it has crashed, and start the same command with the same folder."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+        elif not self._crashed:
+            self._running()
+        self._child, self._crashed = self._start(), False
         return Answered({})
 
     def close(self) -> None:
         """Ask the process to end, give it two seconds, and kill all that is left of it."""
-        child, self._child = self._child, None
+        child, self._child, self._crashed = self._child, None, False
         if child is not None:
             with suppress(OSError):
                 child.finish()
@@ -373,6 +377,7 @@ class StdioSystem:
         child, self._child = self._running(), None
         child.kill()
         kind, message = broken.kind, broken.message
+        self._crashed = kind == "crashed"
         if kind == "crashed" and not self._answered:
             kind, message = "not_started", f"{message}. Run {quoted(shlex.join(self._command))} by hand to see why"
         return Breakdown(kind, message, log=legible(bytes(self._log)))
