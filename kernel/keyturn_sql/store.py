@@ -164,7 +164,9 @@ class SqlStore(OperationMethods):
             with self.database.engine.connect() as connection:
                 if armed is not None and not self._disarm(connection, armed):
                     armed = None
-                transaction = begin(connection, changes=operation.changes)
+                can_be = operation.changes and Rejected in operation.results
+                with _refused(operation, can_be, RefusalCode.UNAVAILABLE):
+                    transaction = begin(connection, changes=operation.changes)
                 outcome = self._outcome(connection, operation, armed)
                 self._may_end(FaultKind.CRASH_BEFORE_COMMIT, armed)
                 committing = operation.changes
