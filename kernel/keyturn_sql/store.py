@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from keyturn.admissible import admissible
 from keyturn.branches import Branch, Outcome
-from keyturn.capabilities import ALL_CLAIMS, Claims
+from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
 from keyturn.errors import Crashed, OperationFailed, Unsupported
 from keyturn.faults import Armed, FaultKind
 from keyturn.handshake import describe
@@ -130,9 +130,11 @@ class SqlStore(OperationMethods):
 
     def describe(self) -> dict[str, Json]:
         """`describe`: what the store says of itself; only a test store says that it is one."""
-        said = describe(self.database.name, VERSION, self.claims)
-        if self.database.environment != "test":
-            del said["environment"]
+        if self.database.environment == "test":
+            return describe(self.database.name, VERSION, self.claims)
+        # What is claimed is mandatory, and nobody can arm a fault in the store of a service.
+        said = describe(self.database.name, VERSION, self.claims - {Capability.FAULTS})
+        del said["environment"]
         return said
 
     def close(self) -> None:
