@@ -201,16 +201,21 @@ def in_flight(desk: Desk) -> str:
     return desk.accept(desk.write())
 
 
-def occupied(desk: Desk) -> None:
-    """A case with an open question."""
-    desk.write(present(blocking=True))
+def beside(operation: ops.CardPresent) -> Callable[[Desk], ops.CardPresent]:
+    """Present a card in a case with an open question."""
+
+    def prepare(desk: Desk) -> ops.CardPresent:
+        desk.write(present(blocking=True))
+        return operation
+
+    return prepare
 
 
 LOST = (UNAVAILABLE,)
 WRITES = (
     Write("a card", lambda desk: present(), LOST),
-    Write("a card that replaces", lambda desk: occupied(desk) or present(blocking=True, on_occupied="replace"), LOST),
-    Write("a card beside another", lambda desk: occupied(desk) or present(blocking=True), ("rejected: slot_occupied",), LOST),
+    Write("a card that replaces", beside(present(blocking=True, on_occupied="replace")), LOST),
+    Write("a card beside another", beside(present(blocking=True)), ("rejected: slot_occupied",), LOST),
     Write("a card that nobody could answer", lambda desk: present(builders.option("", builders.PAY)),
           ("rejected: invalid_card",), LOST),
     Write("a card of another revision", lambda desk: present(for_revision=2), (STALE,), LOST),
