@@ -50,13 +50,14 @@ _REACHED_BEFORE: Mapping[FaultKind, frozenset[RefusalCode]] = {
 def afflicted(rule: Rule, world: World, operation: ops.Operation, claims: Claims) -> Iterator[Branch]:
     """Return what may happen, with the first armed fault that can hit this operation."""
     armed = next((each for each in world.armed if _can_hit(each, operation)), None)
-    if armed is None:
-        yield from rule(world, operation, claims)
-        return
     usual = tuple(rule(world, operation, claims))
+    if armed is None:
+        yield from usual
+        yield from _no_commit_to_fail(operation, claims, usual)
+        return
     later = tuple(rule(world.disarmed(armed), operation, claims))
     if armed.fault in OF_A_CARD:
-        yield from _not_checked(armed, world, operation, claims, usual, later)
+        yield from _not_checked(armed, world, claims, usual, later)
     elif armed.fault is FaultKind.WRITE_FAILS:
         yield from _not_written(armed, world, operation, claims, usual, later)
     else:
@@ -79,35 +80,45 @@ def _is_taken(each: Branch) -> bool:
     return any(isinstance(entry, ops.LedgerEntry) and entry.event in TAKES for entry in each.happened)
 
 
+def _no_commit_to_fail(operation: ops.Operation, claims: Claims, usual: tuple[Branch, ...]) -> Iterator[Branch]:
+    """A fault of a commit may be used up where nothing was to commit: a command that failed by itself reads the same."""
+    if not isinstance(operation, ops.CommandSettle if Capability.DEFERRED in claims else ops.CardRespond):
+        return
+    for each in usual:
+        spare = next((armed for armed in each.world.armed if armed.fault is FaultKind.COMMIT_FAILS), None)
+        if spare is not None:
+            yield evolve(each, world=each.world.disarmed(spare))
+
+
 def _not_checked(
-    armed: Armed,
-    world: World,
-    operation: ops.Operation,
-    claims: Claims,
-    usual: tuple[Branch, ...],
-    later: tuple[Branch, ...],
+    armed: Armed, world: World, claims: Claims, usual: tuple[Branch, ...], later: tuple[Branch, ...]
 ) -> Iterator[Branch]:
-    """Nothing is taken; what the checks before would say, or what any failing check says, may be said instead."""
-    ordered = Capability.ORDERED_CHECKS in claims or armed.fault is FaultKind.OWNERSHIP_UNREADABLE
+    """Nothing is taken; what the checks before would say, or what any failing check says, may be said instead.
+
+    Ownership comes first: while it cannot be read that may be said to anybody, and where it can a stranger hears nothing of
+    what cannot be read of somebody else's card (I19.1). Without `revisions` nothing has to be read of the case.
+    """
+    of_the_owner = armed.fault is FaultKind.OWNERSHIP_UNREADABLE
+    ordered = Capability.ORDERED_CHECKS in claims or of_the_owner
+    unneeded = armed.fault is FaultKind.REVISION_UNREADABLE and Capability.REVISIONS not in claims
 
     def is_before(each: Branch) -> bool:
         if isinstance(each.outcome, Rejected):
             return each.outcome.code in _REACHED_BEFORE[armed.fault]
-        return armed.fault is not FaultKind.OWNERSHIP_UNREADABLE and not _is_taken(each)
+        return not of_the_owner and not _is_taken(each)
 
+    is_reached = not ordered or any(not is_before(each) for each in usual)
     if is_before(usual[0]):
         yield usual[0]
-    if not (ordered and is_before(usual[0])) or _owner_unknown(armed, usual[0]):
+    if of_the_owner or (is_reached and not any(map(_is_for_a_stranger, usual))):
         yield refuse(Unfolding(world.disarmed(armed)), RefusalCode.UNVERIFIABLE, _DEMANDS[armed.fault])
     for each in (*usual, *later):
-        if is_before(each) or (not ordered and isinstance(each.outcome, Rejected)):
+        if unneeded or is_before(each) or (not ordered and isinstance(each.outcome, Rejected)):
             yield each
 
 
-def _owner_unknown(armed: Armed, first: Branch) -> bool:
-    """Whether a stranger asks while nobody can tell who is one."""
-    is_stranger = isinstance(first.outcome, Rejected) and first.outcome.code is RefusalCode.NOT_FOUND
-    return armed.fault is FaultKind.OWNERSHIP_UNREADABLE and is_stranger
+def _is_for_a_stranger(each: Branch) -> bool:
+    return isinstance(each.outcome, Rejected) and each.outcome.code is RefusalCode.NOT_FOUND
 
 
 def _changes(world: World, each: Branch) -> bool:
@@ -130,7 +141,8 @@ def _not_written(
     yield from (each for each in (*usual, *later) if not _changes(world, each))
     first = usual[0].outcome
     dominated = isinstance(first, Rejected) and first.code in _SHAPE
-    if Capability.ORDERED_CHECKS not in claims and not dominated:
+    # Where there are two readings of what was sent, the second one may be what was to be written.
+    if any(_changes(world, each) for each in usual[1:]) or (Capability.ORDERED_CHECKS not in claims and not dominated):
         yield failed
 
 

@@ -203,7 +203,7 @@ def readings(sent: object) -> tuple[Response | None, ...]:
         freeform_input=text,
     )
     out_of_range = number is not None and not 1 <= number <= LARGEST_INTEGER
-    if card == "" or option == "" or isinstance(revision, float) or out_of_range:
+    if "" in (card, option, *(chosen or ())) or isinstance(revision, float) or out_of_range:
         return (None, read)
     return (read,) if not has_more(sent) and not _is_too_large(sent) else (read, None)
 

@@ -65,8 +65,11 @@ class World:
     armed: tuple[Armed, ...] = ()
 
     def disarmed(self, armed: Armed) -> "World":
-        """Return the world after a fault has hit: it does so once."""
-        return evolve(self, armed=tuple(each for each in self.armed if each is not armed))
+        """Return the world after a fault has hit, which it does once; of two alike the other one still waits."""
+        if armed not in self.armed:
+            return self
+        place = self.armed.index(armed)
+        return evolve(self, armed=(*self.armed[:place], *self.armed[place + 1 :]))
 
     def case(self, key: CaseKey) -> Case | None:
         """Return the case, open or closed; nothing for one that was never opened."""

@@ -8,6 +8,7 @@ once, also when the process ends.
 
 from collections.abc import Callable, Mapping
 
+from attrs import evolve
 from sqlalchemy import Connection, bindparam, text
 
 from keyturn.faults import Armed, FaultKind
@@ -36,13 +37,33 @@ class Hit(Exception):
 
 def hit(before: World, after: World) -> Armed | None:
     """Return the fault that the kernel's choice has used up, unless it is one that the kernel itself makes happen."""
-    spent = next((each for each in before.armed if each not in after.armed), None)
-    return None if spent is None or spent.fault is FaultKind.COMMIT_FAILS else spent
+    left = list(after.armed)
+    for each in before.armed:
+        if each in left:
+            left.remove(each)
+        elif each.fault is not FaultKind.COMMIT_FAILS:
+            return each
+    return None
 
 
-def disarm(connection: Connection, world: World, armed: Armed) -> None:
-    """Write that a fault has hit."""
+def disarm(connection: Connection, world: World, armed: Armed) -> bool:
+    """Write that a fault has hit; return whether it was still there to do so, and not hit in another process."""
+    if armed not in world.armed:
+        return False
     connection.execute(_DISARM, {"left": rows.armed_text(world.disarmed(armed).armed)})
+    return True
+
+
+def sparing(before: World) -> World:
+    """Return the world in which no other fault hits than one of a commit: an operation meets one, and the kernel's own."""
+    return evolve(before, armed=tuple(each for each in before.armed if each.fault is FaultKind.COMMIT_FAILS))
+
+
+def spared(before: World, after: World) -> World:
+    """Return the world that was decided without the other faults with those that were armed, as `sparing` left them out."""
+    commits = sparing(before).armed
+    left = before if len(after.armed) == len(commits) else before.disarmed(commits[0])
+    return evolve(after, armed=left.armed)
 
 
 def _unreadable(connection: Connection, armed: Armed) -> None:

@@ -12,12 +12,13 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import NoReturn, TypeAlias, cast
 
+from attrs import evolve
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from keyturn.admissible import admissible
 from keyturn.branches import Branch, Outcome
-from keyturn.capabilities import ALL_CLAIMS, Claims
+from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
 from keyturn.errors import Crashed, OperationFailed, Unsupported
 from keyturn.faults import Armed, FaultKind
 from keyturn.handshake import describe
@@ -129,9 +130,11 @@ class SqlStore(OperationMethods):
 
     def describe(self) -> dict[str, Json]:
         """`describe`: what the store says of itself; only a test store says that it is one."""
-        said = describe(self.database.name, VERSION, self.claims)
-        if self.database.environment != "test":
-            del said["environment"]
+        if self.database.environment == "test":
+            return describe(self.database.name, VERSION, self.claims)
+        # What is claimed is mandatory, and nobody can arm a fault in the store of a service.
+        said = describe(self.database.name, VERSION, self.claims - {Capability.FAULTS})
+        del said["environment"]
         return said
 
     def close(self) -> None:
@@ -149,18 +152,23 @@ class SqlStore(OperationMethods):
             return Rejected(code=RefusalCode.MALFORMED)
         if isinstance(operation, Restart):
             self.database.restart()
-        try:
-            return self._in_one_transaction(operation)
-        except afflicting.Hit as hit:
-            return self._in_one_transaction(operation, hit.armed)
+        armed: Armed | None = None
+        while True:
+            try:
+                return self._in_one_transaction(operation, armed)
+            except afflicting.Hit as hit:
+                # Where another process was faster, the fault has hit there, and another one may hit here.
+                armed = hit.armed
 
-    def _in_one_transaction(self, operation: Operation, armed: Armed | None = None) -> Outcome:
+    def _in_one_transaction(self, operation: Operation, armed: Armed | None) -> Outcome:
         committing = False
         try:
             with self.database.engine.connect() as connection:
-                if armed is not None:
-                    self._disarm(connection, armed)
-                transaction = begin(connection, changes=operation.changes)
+                if armed is not None and not self._disarm(connection, armed):
+                    armed = None
+                can_be = operation.changes and Rejected in operation.results
+                with _refused(operation, can_be, RefusalCode.UNAVAILABLE):
+                    transaction = begin(connection, changes=operation.changes)
                 outcome = self._outcome(connection, operation, armed)
                 self._may_end(FaultKind.CRASH_BEFORE_COMMIT, armed)
                 committing = operation.changes
@@ -183,10 +191,15 @@ class SqlStore(OperationMethods):
             afflicting.BEFORE_READING[armed.fault](connection, armed)
         with _refused(operation, isinstance(operation, CardRespond | CardDismiss), RefusalCode.UNVERIFIABLE):
             before = reading.SLICES[type(operation)](connection, operation)
-        chosen = self._decide(before, operation, self.claims)[0]
-        spent = afflicting.hit(before, chosen.world)
-        if spent is not None:
-            raise afflicting.Hit(spent)
+        if armed is None:
+            chosen = self._decide(before, operation, self.claims)[0]
+            # A reset forgets what was armed; nothing of it hits.
+            spent = None if isinstance(operation, Reset) else afflicting.hit(before, chosen.world)
+            if spent is not None:
+                raise afflicting.Hit(spent)
+        else:
+            chosen = self._decide(afflicting.sparing(before), operation, self.claims)[0]
+            chosen = evolve(chosen, world=afflicting.spared(before, chosen.world))
         if isinstance(operation, Reset):
             writing.forget(connection)
         fails = armed is not None and armed.fault is FaultKind.WRITE_FAILS
@@ -199,9 +212,9 @@ class SqlStore(OperationMethods):
         # What nobody hears is a fault that hits, and was caught above.
         return cast(Outcome, chosen.outcome)
 
-    def _disarm(self, connection: Connection, armed: Armed) -> None:
+    def _disarm(self, connection: Connection, armed: Armed) -> bool:
         with begin(connection, changes=True):
-            afflicting.disarm(connection, reading.clock(connection), armed)
+            return afflicting.disarm(connection, reading.clock(connection), armed)
 
     def _may_end(self, moment: FaultKind, armed: Armed | None) -> None:
         if armed is not None and armed.fault is moment:

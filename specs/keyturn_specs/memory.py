@@ -4,15 +4,15 @@ It is kept twice by the same function: in the system's ids for what was observed
 It never says what happened, only what was asked and answered.
 """
 
+import json
 from collections.abc import Mapping
-from typing import cast
 
 from attrs import evolve, field, frozen
 
 from keyturn.branches import Outcome, Unheard
 from keyturn.operations import CardRespond, CommandSettle, Exported, Operation, StateExport, StateImport
-from keyturn.responses import Accepted, Failed, InFlight, Resolved, Restored, readings
-from keyturn.values import CardId, CommandId, IdempotencyKey, Json, canonical_json
+from keyturn.responses import Accepted, Failed, InFlight, Rejected, Resolved, Restored, readings
+from keyturn.values import CardId, CommandId, IdempotencyKey
 
 
 @frozen(kw_only=True)
@@ -38,8 +38,11 @@ NOTHING_REMEMBERED = Memory()
 
 
 def text_of(state: object) -> str:
-    """Return a state that a host keeps as its canonical text, so that it is known again."""
-    return canonical_json(cast(Json, state)).decode()
+    """Return a state that a host keeps as a text of its own, so that it is known again.
+
+    It is the system's: its numbers may be larger, and its strings stranger, than what has a canonical form.
+    """
+    return json.dumps(state, sort_keys=True)
 
 
 def remembered(memory: Memory, operation: Operation, outcome: Outcome | Unheard | None, *, restarted: bool) -> Memory:
@@ -57,7 +60,7 @@ def remembered(memory: Memory, operation: Operation, outcome: Outcome | Unheard 
             return evolve(memory, in_flight=waiting)
         case StateExport(), Exported():
             return evolve(memory, exported={**memory.exported, text_of(outcome.state): operation.card})
-        case StateImport(), _:
+        case StateImport(), _ if not isinstance(outcome, Rejected):
             card = memory.exported.get(text_of(operation.state))
             return memory if card is None else evolve(memory, restored=memory.restored | {card})
         case _:
@@ -72,7 +75,9 @@ def _card_of(operation: CardRespond) -> CardId | None:
 def _taken(memory: Memory, operation: CardRespond, outcome: Accepted | InFlight) -> Memory:
     card, key = _card_of(operation), outcome.idempotency_key
     if card is not None and outcome.command not in memory.in_flight:
-        memory = evolve(memory, in_flight={**memory.in_flight, outcome.command: card})
+        # A card waits for one command: another one says that the settlement of the first was made and not heard.
+        waiting = {command: other for command, other in memory.in_flight.items() if other != card}
+        memory = evolve(memory, in_flight={**waiting, outcome.command: card})
     if key is not None and outcome.command not in memory.keys:
         memory = evolve(memory, keys={**memory.keys, outcome.command: key})
     return memory
