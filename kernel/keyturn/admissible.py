@@ -28,14 +28,14 @@ from keyturn.world import Case, Settlement, Unfolding, World
 
 
 def _reset(world: World, operation: ops.Reset, claims: Claims) -> Iterator[Branch]:
-    yield branch(Unfolding(World(now=operation.now, issued=world.issued)), ops.Done())
+    yield branch(Unfolding(World(now=operation.now, issued=world.issued)), ops.Done(), "I6.7")
 
 
 def _open(world: World, operation: ops.CaseOpen, claims: Claims) -> Iterator[Branch]:
     if world.case(operation.key) is None:
         world = evolve(world, cases=(*world.cases, Case(key=operation.key)))
     opened = Unfolding(world).close(operation.key, closed=False)
-    yield branch(opened, ops.CaseOpened(revision=world.revision(operation.key)))
+    yield branch(opened, ops.CaseOpened(revision=world.revision(operation.key)), "L2")
 
 
 def _edit(world: World, operation: ops.CaseEdit, claims: Claims) -> Iterator[Branch]:
@@ -77,7 +77,7 @@ def _get(world: World, operation: ops.CardGet, claims: Claims) -> Iterator[Branc
     if owned(world, operation.card, operation.account, operation.conversation) is None:
         yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
     if interaction is not None and interaction.key.account == operation.account:
-        yield branch(start, Found(card=view(interaction)))
+        yield branch(start, Found(card=view(interaction)), "I6.5")
 
 
 def _list(world: World, operation: ops.CardList, claims: Claims) -> Iterator[Branch]:
@@ -102,12 +102,12 @@ def _advance(world: World, operation: ops.ClockAdvance, claims: Claims) -> Itera
         yield refuse(Unfolding(world), RefusalCode.MALFORMED)
         return
     now = Instant(world.now + milliseconds(operation.seconds))
-    yield branch(Unfolding(evolve(world, now=now)), ops.ClockAdvanced(now=now))
+    yield branch(Unfolding(evolve(world, now=now)), ops.ClockAdvanced(now=now), "L7")
 
 
 def _next(world: World, operation: ops.CommandNext, claims: Claims) -> Iterator[Branch]:
     following = Settlement(result=operation.result, on_failure=operation.on_failure)
-    yield branch(Unfolding(evolve(world, next_settlement=following)), ops.Done())
+    yield branch(Unfolding(evolve(world, next_settlement=following)), ops.Done(), "L3")
 
 
 def _export(world: World, operation: ops.StateExport, claims: Claims) -> Iterator[Branch]:
@@ -149,7 +149,7 @@ def _arm(world: World, operation: ops.FaultArm, claims: Claims) -> Iterator[Bran
         return
     card = operation.card if operation.fault in OF_A_CARD else None
     armed = Armed(fault=operation.fault, card=card)
-    yield branch(Unfolding(evolve(world, armed=(*world.armed, armed))), ops.Done())
+    yield branch(Unfolding(evolve(world, armed=(*world.armed, armed))), ops.Done(), "I7.9")
 
 
 def _restart(world: World, operation: ops.Restart, claims: Claims) -> Iterator[Branch]:

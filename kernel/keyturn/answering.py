@@ -122,13 +122,22 @@ def _decided(interaction: Interaction) -> frozenset[str] | None:
     return None if interaction.resolved_option is None else frozenset({interaction.resolved_option})
 
 
+_FIELDS_OF: Mapping[Capability, str] = {
+    Capability.REVISIONS: "expected_case_revision",
+    Capability.FREEFORM: "freeform_input",
+}
+"""The fields of a response that mean nothing to a system without the capability: whatever stands there may be ignored."""
+
+
 def _readings(sent: object, claims: Claims) -> tuple[Response | None, ...]:
-    """Return the readings of a response; without `revisions` whatever stands in the field of the revision may be ignored."""
-    every = readings(sent)
-    if Capability.REVISIONS in claims or not isinstance(sent, Mapping):
-        return every
-    without = {name: value for name, value in sent.items() if name != "expected_case_revision"}
-    return tuple(dict.fromkeys((*every, *readings(without))))
+    """Return the readings of a response, also those of a system that ignores the fields which it does not know (I7.3)."""
+    if not isinstance(sent, Mapping):
+        return readings(sent)
+    known = [sent]
+    for capability, field in _FIELDS_OF.items():
+        if capability not in claims:
+            known += [{name: value for name, value in each.items() if name != field} for each in known]
+    return tuple(dict.fromkeys(reading for each in known for reading in readings(each)))
 
 
 def _by_status(start: Unfolding, interaction: Interaction, response: Response, claims: Claims) -> Iterator[Branch]:

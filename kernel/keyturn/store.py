@@ -121,12 +121,16 @@ def lazily_swept(state: State) -> Iterator[State]:
 
 
 def _told(state: State, operation: ReadEffects | ReadLedger | ReadMetrics) -> Possibility:
-    outcome: Outcome = state.history.metrics
-    if isinstance(operation, ReadEffects):
-        outcome = Effects(effects=state.effects_of(operation.key))
-    elif isinstance(operation, ReadLedger):
-        outcome = Ledger(entries=tuple(each for batch in state.batches_of(operation.key) for each in batch))
-    return Possibility(Branch(outcome, state.world, (), frozenset()), state)
+    outcome: Outcome
+    match operation:
+        case ReadEffects():
+            outcome, because = Effects(effects=state.effects_of(operation.key)), "E2"
+        case ReadLedger():
+            batches = state.batches_of(operation.key)
+            outcome, because = Ledger(entries=tuple(each for batch in batches for each in batch)), "E1"
+        case _:
+            outcome, because = state.history.metrics, "E3"
+    return Possibility(Branch(outcome, state.world, (), frozenset({because})), state)
 
 
 def heard(chosen: Branch) -> Outcome:

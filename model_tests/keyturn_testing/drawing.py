@@ -338,9 +338,11 @@ def get_card(situation: Situation, pick: Pick) -> Call:
 
 
 def list_cards(situation: Situation, pick: Pick) -> Call:
-    """List the open cards of a conversation: mostly one that has any."""
+    """List the open cards of a conversation: mostly one that has any, and of another where that means another."""
     owners = [(each.offered.asked.account, each.offered.asked.conversation) for each in situation.cards]
-    account, conversation = pick([*owners, (pick(ACCOUNTS), pick(CONVERSATIONS))])
+    apart = situation.claimed(Capability.OWNERS)
+    other = (pick(ACCOUNTS), pick(CONVERSATIONS)) if apart else (ACCOUNTS[0], CONVERSATIONS[0])
+    account, conversation = pick([*owners, other])
     return Call(operation="card.list", params={"account": account, "conversation": conversation})
 
 

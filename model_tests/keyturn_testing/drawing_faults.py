@@ -58,7 +58,8 @@ def _meetings(situation: Situation) -> Sequence[Drawn]:
     if fault is FaultKind.COMMIT_FAILS:
         return found
     found += [drawing.answer, drawing.answer_first] * 2 if fresh_cards(situation) else []
-    found += [drawing.present_card] * 2 if drawing.presentable(situation) else []
+    presenting = 6 if fault is FaultKind.WRITE_FAILS else 2
+    found += [drawing.present_card] * presenting if drawing.presentable(situation) else []
     revisions = situation.claimed(Capability.REVISIONS) and situation.cases
     return [*found, drawing.edit_case] if revisions else found
 
@@ -90,6 +91,20 @@ def meet(situation: Situation, pick: Pick) -> Call:
     if meetings:
         return pick(meetings)(situation, pick)
     return _authorise(situation, pick) or drawing.answer(situation, pick)
+
+
+def given_back(situation: Situation) -> list[KnownCard]:
+    """The cards that can be answered once more because an attempt was given back."""
+    tried = {each.card for each in situation.world.commands}
+    return [each for each in fresh_cards(situation) if each.believed.id in tried]
+
+
+def answer_given_back(situation: Situation, pick: Pick) -> Call:
+    """Answer a card that was given back, most often with an option that authorises."""
+    card = pick(given_back(situation))
+    able = [each for each in card.believed.payload.options if each.action.action_class is ActionClass.AUTHORISES]
+    option = pick(able if able and pick((True, True, True, False)) else card.believed.payload.options)
+    return drawing.response_to(card, option.id, **drawing.text_for(option, pick))
 
 
 def unheard_cards(situation: Situation) -> list[KnownCard]:

@@ -16,12 +16,13 @@ from keyturn.branches import Outcome
 from keyturn.capabilities import Claims
 from keyturn.store import possibilities
 from keyturn.values import CaseKey, Instant, Json, rfc3339
-from keyturn.wire import read_operation, write_outcome
+from keyturn.wire import write_outcome
 from keyturn_specs.observations import Moment, Observation, Snapshot
 from keyturn_specs.requirement import Requirement
 from keyturn_testing.judging import Finding, broken_by, violation
 from keyturn_testing.observing import Observer, decoded, not_offered
 from keyturn_testing.oracle import Explanation, Failure, Oracle
+from keyturn_testing.shapes import requested
 from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, Reply, System, WentWrong
 from keyturn_testing.traces import Call, Context, Step
 
@@ -64,7 +65,7 @@ class Driver:
 
     def operation(self, call: Call) -> ops.Operation:
         """Return the operation of a call with its references resolved; raise `Unreadable` for params that do not fit."""
-        return read_operation(call.operation, cast(Json, self._resolved(call)))
+        return requested(call.operation, cast(Json, self._resolved(call)))
 
     def foresee(self, call: Call) -> Moment:
         """Return the moment that a call would be, as the reference would take it, without making it."""
@@ -74,7 +75,7 @@ class Driver:
         """Take one step and judge it; raise `Violation` when nothing admissible explains it."""
         (call,) = step.calls
         params = self._resolved(call)
-        operation = read_operation(call.operation, cast(Json, params))
+        operation = requested(call.operation, cast(Json, params))
         self.steps.append(step)
         self.on_step(step)
         self.restarted = isinstance(operation, ops.Restart)

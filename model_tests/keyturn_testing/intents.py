@@ -288,6 +288,13 @@ INTENTS: tuple[Intent, ...] = (
         draw=faults.answer_unheard,
     ),
     Intent(
+        name="answer a card that was given back",
+        weight=6,
+        aims=frozenset({"L6", "I14.7"}),
+        possible=lambda situation: bool(faults.given_back(situation)),
+        draw=faults.answer_given_back,
+    ),
+    Intent(
         name="export what a host keeps",
         weight=2,
         needs=frozenset({Capability.SNAPSHOT}),

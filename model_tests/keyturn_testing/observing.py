@@ -18,8 +18,8 @@ from keyturn.errors import Unreadable
 from keyturn.responses import Found, Presented
 from keyturn.status import InteractionStatus
 from keyturn.values import CaseKey, Instant, Json
-from keyturn.wire import read_outcome
 from keyturn_specs.observations import Snapshot
+from keyturn_testing.shapes import answered
 from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, System
 
 T = TypeVar("T")
@@ -40,9 +40,10 @@ class Offered:
 def decoded(operation: type[ops.Operation], result: Json) -> Outcome:
     """Decode what a system answered; raise `Breakdown` when it breaks the schema of the operation's results."""
     try:
-        return read_outcome(operation, result)
+        return answered(operation, result)
     except Unreadable as error:
-        raise Breakdown("protocol", f"the system's answer breaks its schema: {error}") from None
+        said = f"the system's answer to {operation.method} breaks its schema (`keyturn schema {operation.method}` shows it)"
+        raise Breakdown("protocol", f"{said}: {'; '.join(error.problems)}") from None
 
 
 def not_offered(operation: type[ops.Operation], claims: Claims) -> Breakdown:

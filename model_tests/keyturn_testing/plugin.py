@@ -15,6 +15,7 @@ from keyturn_testing.reports.page import page_for_files
 from keyturn_testing.reports.text_report import show_breakdown, show_story
 from keyturn_testing.reports.verdict import Judgement, Status, judgements
 from keyturn_testing.running import PROFILES, Record, Run
+from keyturn_testing.systems.base import BrokenRequest
 
 TIME_LIMIT = 10.0
 """Seconds that each call may take."""
@@ -45,6 +46,8 @@ class RequirementItem(pytest.Item):
         if isinstance(excinfo.value, Unfit):
             told = [*excinfo.value.found.problems, *filter(None, [str(excinfo.value.breakdown or "")])]
             return "the adapter is unfit, and nothing was judged: " + "; ".join(told)
+        if isinstance(excinfo.value, BrokenRequest):
+            return f"the suite is wrong, and this says nothing about the system: {excinfo.value}; please report it"
         return str(excinfo.value) if isinstance(excinfo.value, Broken) else str(super().repr_failure(excinfo))
 
     def reportinfo(self) -> tuple[str, int | None, str]:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from attrs import field, frozen, mutable
 
 from keyturn.capabilities import Claims
+from keyturn.errors import Unreadable
 from keyturn.handshake import Description
 from keyturn.wire import write
 from keyturn_specs.catalogue import BY_ID, missing_claims
@@ -24,7 +25,7 @@ from keyturn_testing.intents import INTENTS
 from keyturn_testing.judging import Finding, Violation, judged_requirements
 from keyturn_testing.replaying import replay, reproduces
 from keyturn_testing.shrinking import shrink
-from keyturn_testing.systems.base import Breakdown, System
+from keyturn_testing.systems.base import Breakdown, BrokenRequest, System
 from keyturn_testing.traces import Step, Trace
 
 
@@ -127,7 +128,10 @@ class Run:
         self._generated = sha256()
 
     def run(self) -> Record:
-        """Run every engine; a breakdown or Ctrl-C ends the run, and the record says so."""
+        """Run every engine; a breakdown or Ctrl-C ends the run, and the record says so.
+
+        Raises `BrokenRequest` for a step that breaks its schema: whatever step is taken here, the suite wrote it.
+        """
         try:
             if "scenarios" in self.engines:
                 self._scenarios()
@@ -136,6 +140,8 @@ class Run:
         except Breakdown as breakdown:
             self.record.breakdown = breakdown
             self.record.last = self._last_example(breakdown)
+        except Unreadable as error:
+            raise BrokenRequest(error.what, error.problems) from error
         except KeyboardInterrupt:
             self.record.interrupted = True
         self.record.digest = self._generated.hexdigest()
@@ -203,7 +209,7 @@ class Run:
             number += 1
             if isinstance(batch.ended, Violation) and batch.driver is not None:
                 self._fail(batch.ended.finding, tuple(batch.driver.steps), "stateful")
-            elif isinstance(batch.ended, Breakdown):
+            elif isinstance(batch.ended, Breakdown | Unreadable):
                 raise batch.ended
 
     def _started(self) -> Driver:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from keyturn.cards import InteractionKind
+from keyturn.errors import Unreadable
 from keyturn_specs.observations import Moment
 from keyturn_testing.drawing import Pick
 from keyturn_testing.driver import Driver
@@ -50,7 +51,7 @@ class Batch:
     """What became of a batch: how many examples began, and what ended it early."""
 
     begun: int = 0
-    ended: Violation | Breakdown | None = None
+    ended: Violation | Breakdown | Unreadable | None = None
     driver: Driver | None = None
 
 
@@ -74,14 +75,13 @@ def card_machine(start: Callable[[], Driver], plan: Plan, batch: Batch) -> type[
             """Draw one call and take it."""
             if self.driver is None:
                 return
-            call = _draw(self.driver, plan, Random(chance))
-            if call is None:
-                return
             try:
-                self.driver.call(call)
+                call = _draw(self.driver, plan, Random(chance))
+                if call is not None:
+                    self.driver.call(call)
             except NotJudged:
                 self.driver = None
-            except (Violation, Breakdown) as ended:
+            except (Violation, Breakdown, Unreadable) as ended:
                 batch.ended, batch.driver = ended, self.driver
                 raise
 
@@ -100,7 +100,7 @@ def _draw(driver: Driver, plan: Plan, chance: Random) -> Call | None:
 
 
 def run_batch(start: Callable[[], Driver], plan: Plan) -> Batch:
-    """Run one batch of examples; it ends at its budget, or early with a violation or a breakdown.
+    """Run one batch of examples; it ends at its budget, or early with a violation, a breakdown or an unreadable step.
 
     The same plan against the same system draws the same examples.
     """

@@ -10,7 +10,7 @@ from keyturn import operations as ops
 from keyturn.branches import Unheard
 from keyturn.cards import ConfirmCommands, Interaction, InteractionKind, InteractionOption, OptionView
 from keyturn.faults import Armed, FaultKind
-from keyturn.responses import Found, InFlight, RefusalCode, Resolved
+from keyturn.responses import Accepted, Found, InFlight, RefusalCode, Resolved
 from keyturn.status import InteractionStatus
 from keyturn.store import Possibility
 from keyturn.table import OPEN
@@ -18,6 +18,7 @@ from keyturn.values import CardId, CommandId, IdempotencyKey
 from keyturn.world import Command, World
 from keyturn_testing.mutants.base import Mutant, Turn, answering_with, in_world, mutant, with_card
 
+_TAKEN = (InteractionStatus.RESOLVING, InteractionStatus.RESOLVED)
 _NOTE = FaultKind.OWNERSHIP_UNREADABLE
 
 
@@ -31,12 +32,20 @@ def _note(chosen: Possibility, word: str, card: CardId) -> Possibility:
 
 
 def _answered_anew(turn: Turn, word: str) -> Possibility | None:
-    """Take an answer to a card that was noted as if it had never been answered."""
+    """Take an answer to a card that was noted, and that has become a command, as if it had never been answered."""
     card = turn.card if isinstance(turn.operation, ops.CardRespond) else None
-    if card is None or card.status is InteractionStatus.ACTIVE or _noted(word, card.id) not in turn.state.world.armed:
+    world = turn.state.world
+    if card is None or card.status not in _TAKEN or _noted(word, card.id) not in world.armed or _harmed(world):
+        return None
+    if not any(each.card == card.id for each in world.commands):
         return None
     again = evolve(card, status=InteractionStatus.ACTIVE, resolved_option=None, resolved_at=None, result=None)
     return turn.instead(turn.operation, with_card(turn.state.world, again))
+
+
+def _harmed(world: World) -> bool:
+    """Whether a fault is armed that could hit."""
+    return any(each.fault is not _NOTE or " " not in str(each.card) for each in world.armed)
 
 
 def _mentions_what_was_not_written(turn: Turn) -> Possibility:
@@ -94,15 +103,16 @@ def _has_a_key_a_retry(turn: Turn) -> Possibility:
 
 def _has_a_key_a_card(turn: Turn) -> Possibility:
     """The key of a card's first attempt serves every attempt: a payment service takes the second for a retry."""
-    world = turn.chosen.state.world
+    world, outcome = turn.chosen.state.world, turn.chosen.branch.outcome
     first: dict[CardId, IdempotencyKey] = {}
     for each in world.commands:
         first.setdefault(each.card, each.idempotency_key)
     commands = tuple(evolve(each, idempotency_key=first[each.card]) for each in world.commands)
-    outcome = turn.chosen.branch.outcome
-    if isinstance(outcome, ops.Done) or commands == world.commands:
-        return turn.chosen
-    return in_world(turn.chosen, evolve(world, commands=commands))
+    chosen = in_world(turn.chosen, evolve(world, commands=commands))
+    if not isinstance(outcome, Accepted):
+        return chosen
+    card = next(each.card for each in world.commands if each.id == outcome.command)
+    return answering_with(chosen, evolve(outcome, idempotency_key=first[card]))
 
 
 def _forgets_commands_in_flight(turn: Turn) -> Possibility:

@@ -20,6 +20,7 @@ from keyturn.responses import FailureCode, RefusalCode, Response
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import Document, Instant, Revision, Untrusted
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
+from keyturn_specs.schemas import FILE
 from keyturn_testing.reference_pages.markdown import code, codes, link, page, table
 
 _WAYS = """\
@@ -65,6 +66,22 @@ _RULES = """\
   nothing; a closed case is left alone), `card.list`, `card.get` for every card that was ever offered, `effects`, `ledger`
   and `metrics`, as far as they are claimed. A system sees these reads as calls like any other.
 - **Each example begins with `reset`**, and no two examples may see each other's data."""
+
+_SCHEMAS = f"""\
+## Schemas
+
+[`{FILE}`](../../specs/keyturn_specs/{FILE}) ships with the package: one JSON Schema (draft 2020-12) of
+every request and result on this page, derived from the same declarations. What METHOD takes is `$defs/METHOD.params` in it, and
+what it answers is `$defs/METHOD.result`. `keyturn schema METHOD` shows one method in words, and with `--format json` as a schema
+of its own.
+
+The suite holds both sides to it. An answer that breaks its schema is the system's fault: the run ends there, and the report says
+at which path, what stands there, and what was expected. A request that breaks its own is the suite's fault, and is never sent.
+
+- Objects may carry further fields. A property that is not required may be null, which is the same as absent.
+- `1.0` is an integer. `true` is none.
+- A JSON value holds no integer past 2^53 - 1, and no lone surrogate. A day that its month does not have is no time. No
+  schema says so, and the suite refuses it all the same."""
 
 _HANDSHAKE = """\
 `describe` takes nothing. What it answers binds the system: what is claimed becomes mandatory, and what is not claimed is
@@ -217,7 +234,16 @@ def protocol_page() -> str:
         f"The conformance protocol, version {PROTOCOL}: how the suite talks to a system that it did not write. "
         f"A system answers `describe`, then {len(OPERATIONS)} operations, or as many of them as it claims."
     )
-    parts = [introduction, _WAYS, _RULES, *_handshake(known), *_capabilities(), *_operations(known), *_response(known)]
+    parts = [
+        introduction,
+        _WAYS,
+        _RULES,
+        _SCHEMAS,
+        *_handshake(known),
+        *_capabilities(),
+        *_operations(known),
+        *_response(known),
+    ]
     parts += [_GATE, *_kinds(), *_actions(known), *_results(known)]
     return page("Protocol", *parts, *_records(known), *_words(known))
 
