@@ -24,6 +24,12 @@ MOST_SECONDS = 86_400.0
 PROFILE_NAMES = ("quick", "standard", "deep")
 """The names of `keyturn_testing.running.PROFILES`; a test holds that they are the same."""
 
+FORMATS = ("text", "json")
+"""What is written for people and for programs."""
+
+REPORT_FORMATS = (*FORMATS, "junit")
+"""What is written of a judgement: also for what shows tests."""
+
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 
@@ -87,11 +93,17 @@ def time_limit_option(command: Decorated) -> Decorated:
     )(command)
 
 
-def format_option(command: Decorated) -> Decorated:
-    """Add the option for the format of what is written."""
+def format_option(*formats: str) -> Callable[[Decorated], Decorated]:
+    """Return the option for the format of what is written, one of these; the first is the default."""
     return click.option(
-        "--format", "style", type=click.Choice(("text", "json")), default="text", show_default=True, help="For whom."
-    )(command)
+        "--format", "style", type=click.Choice(formats), default=formats[0], show_default=True, help="For whom."
+    )
+
+
+def list_option(name: str, says: str) -> Callable[[Decorated], Decorated]:
+    """Return an option that names a list in a file: a regular one, or a pipe of the shell's own."""
+    path = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+    return click.option(name, metavar="FILE", type=path, help=says)
 
 
 def output_path(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
