@@ -38,7 +38,7 @@ def examples(*lines: str) -> str:
     return "\b\n" + ("Example:" if len(lines) == 1 else "Examples:") + "".join(f"\n  {line}" for line in lines)
 
 
-def seed_of(ctx: click.Context, param: click.Parameter, value: str) -> int:
+def seed_of(ctx: click.Context | None, param: click.Parameter | None, value: str) -> int:
     """Return the seed that was given: a whole number from 0, or `random`, which draws one."""
     if value == "random":
         return random.SystemRandom().randrange(2**32)
@@ -47,7 +47,7 @@ def seed_of(ctx: click.Context, param: click.Parameter, value: str) -> int:
     return int(value)
 
 
-def _seconds_of(ctx: click.Context, param: click.Parameter, value: str) -> float:
+def seconds_of(ctx: click.Context | None, param: click.Parameter | None, value: str) -> float:
     """Return the seconds that were given: more than 0."""
     try:
         seconds = float(value)
@@ -85,7 +85,7 @@ def time_limit_option(command: Decorated) -> Decorated:
     """Add the option for how long a call may take."""
     return click.option(
         "--time-limit",
-        callback=_seconds_of,
+        callback=seconds_of,
         default=f"{DEFAULT_SECONDS:g}",
         show_default=True,
         metavar="SECONDS",
