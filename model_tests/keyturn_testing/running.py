@@ -17,6 +17,7 @@ from keyturn.wire import write
 from keyturn_specs.catalogue import BY_ID, missing_claims
 from keyturn_specs.observations import Moment
 from keyturn_specs.requirement import Requirement
+from keyturn_testing.dealing import Left
 from keyturn_testing.drawing import presentable_kinds
 from keyturn_testing.driver import Counts, Driver
 from keyturn_testing.engines.scenarios import claimed_scenarios, run_scenario
@@ -126,6 +127,7 @@ class Run:
             description=description, claims=claims, requirements=self.requirements, seed=seed, profile=profile
         )
         self._avoided: set[str] = set()
+        self._left: Left = {}
         self._at: Driver | None = None
         self._generated = sha256()
 
@@ -205,6 +207,7 @@ class Run:
                 actions=self._actions(),
                 boosts=self._boosts(),
                 masked=self._masked(),
+                left=self._left,
             )
             batch = run_batch(self._started, plan)
             budget -= max(batch.begun, 1)

@@ -16,7 +16,8 @@ from keyturn.cards import InteractionKind
 from keyturn.handshake import Offers
 from keyturn.values import Json
 from keyturn_testing.drawing import Pick, fresh_cards, presentable_kinds
-from keyturn_testing.intents import Intent, label_of, possible_intents
+from keyturn_testing.intent import Intent
+from keyturn_testing.intents import label_of, possible_intents
 from keyturn_testing.payloads import payload
 from keyturn_testing.situation import KnownCard, Situation
 from keyturn_testing.traces import Call

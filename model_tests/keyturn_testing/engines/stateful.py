@@ -17,9 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from keyturn.cards import InteractionKind
 from keyturn.errors import Unreadable
 from keyturn_specs.observations import Moment
-from keyturn_testing.drawing import Pick
+from keyturn_testing.dealing import Dealer, Left
 from keyturn_testing.driver import Driver
-from keyturn_testing.intents import Intent, label_of, possible_intents
+from keyturn_testing.intents import draw
 from keyturn_testing.judging import NotJudged, Violation
 from keyturn_testing.situation import situation
 from keyturn_testing.systems.base import Breakdown
@@ -35,7 +35,10 @@ otherwise in another place. A size that no constant has keeps a run the same eve
 
 @frozen(kw_only=True)
 class Plan:
-    """What one batch of examples may do: its budget, its seed, what it generates within, and what it stays away from."""
+    """What one batch of examples may do: its budget, its seed, what it generates within, and what it stays away from.
+
+    `left` is what is left of the tables that a run deals from; each batch goes on where the one before it stopped.
+    """
 
     examples: int
     steps: int
@@ -44,6 +47,7 @@ class Plan:
     actions: frozenset[str] | None = None
     boosts: Mapping[str, int] = field(factory=dict)
     masked: Callable[[Moment], bool] = lambda moment: False
+    left: Left = field(factory=dict)
 
 
 @mutable
@@ -90,12 +94,8 @@ def card_machine(start: Callable[[], Driver], plan: Plan, batch: Batch) -> type[
 
 def _draw(driver: Driver, plan: Plan, chance: Random) -> Call | None:
     """Draw the next call; nothing when it would exercise what is masked."""
-    pick: Pick = chance.choice
     now = situation(driver, plan.kinds, plan.actions)
-    intents = possible_intents(now)
-    weighted: list[Intent] = [each for each in intents for _ in range(each.weight * plan.boosts.get(each.name, 1))]
-    drawn = pick(weighted).draw(now, pick)
-    call = Call(operation=drawn.operation, params=drawn.params, label=label_of(now))
+    call = draw(now, Dealer(chance, plan.left), plan.boosts)
     return None if plan.masked(driver.foresee(call)) else call
 
 
