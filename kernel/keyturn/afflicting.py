@@ -147,7 +147,7 @@ def _not_written(
 
 
 def _not_heard(armed: Armed, world: World, usual: tuple[Branch, ...], later: tuple[Branch, ...]) -> Iterator[Branch]:
-    """It happened, or the process ended before it did, and nobody hears which; it may also not be hit."""
+    """It happened, or the process ended before it did, and nobody hears which; what changes nothing may be spared."""
     unheard: list[Branch] = []
     if armed.fault is FaultKind.CRASH_BEFORE_COMMIT:
         nothing = branch(Unfolding(world.disarmed(armed)), Unheard(armed.fault, None), "I14.6")
@@ -158,10 +158,7 @@ def _not_heard(armed: Armed, world: World, usual: tuple[Branch, ...], later: tup
             for each in later
             if not isinstance(each.outcome, Unheard)
         ]
-    if _changes(world, usual[0]):
-        yield from unheard
+    if not _changes(world, usual[0]):
         yield from usual
-    else:
-        yield from usual
-        yield from unheard
-    yield from later
+    yield from unheard
+    yield from (each for each in (*usual, *later) if not _changes(world, each))

@@ -103,7 +103,8 @@ def answer_given_back(situation: Situation, pick: Pick) -> Call:
     """Answer a card that was given back, most often with an option that authorises."""
     card = pick(given_back(situation))
     able = [each for each in card.believed.payload.options if each.action.action_class is ActionClass.AUTHORISES]
-    option = pick(able if able and pick((True, True, True, False)) else card.believed.payload.options)
+    often = bool(able) and pick((True, True, True, False))
+    option = pick(able if often else card.believed.payload.options)
     return drawing.response_to(card, option.id, **drawing.text_for(option, pick))
 
 

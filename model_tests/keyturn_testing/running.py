@@ -71,7 +71,8 @@ class Failure:
 class Record:
     """What a run has found so far; a report is made from it, also when the run was cut short.
 
-    `last` is the example that a breakdown ended; `known` are the reasons of the known failures, by requirement.
+    `last` is the example that a breakdown ended; `known` and `flaky` are the reasons of the known failures and of what is
+    flaky, by requirement.
     """
 
     description: Description
@@ -84,6 +85,7 @@ class Record:
     breakdown: Breakdown | None = None
     last: Trace | None = None
     known: Mapping[str, str] = field(factory=dict)
+    flaky: Mapping[str, str] = field(factory=dict)
     interrupted: bool = False
     examples: int = 0
     digest: str = ""

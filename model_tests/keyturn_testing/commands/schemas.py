@@ -32,7 +32,7 @@ def _complete_method(ctx: click.Context, param: click.Parameter, incomplete: str
     epilog=examples("keyturn schema card.respond", "keyturn schema --format json > keyturn-protocol.schema.json")
 )
 @click.argument("method", metavar="[METHOD]", required=False, shell_complete=_complete_method)
-@format_option
+@format_option("text", "json")
 def schema(method: str | None, style: str) -> int:
     """Show the schema of METHOD, such as card.respond: what it takes, and what it may answer. All of them without METHOD.
 

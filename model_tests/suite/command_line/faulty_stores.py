@@ -28,6 +28,13 @@ class PaysTwice(ReferenceStore):
         return outcome
 
 
+class ClaimsLittle(ReferenceStore):
+    """Does everything that it claims, and does not claim to hold back a second question."""
+
+    def __init__(self) -> None:
+        super().__init__(ALL_CLAIMS - {Capability.BLOCKING, Capability.REFUSE, Capability.REPLACE})
+
+
 class Crashes(ReferenceStore):
     """Fails at the twentieth answer, with a message that attacks the terminal."""
 

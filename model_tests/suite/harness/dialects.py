@@ -15,14 +15,14 @@ from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
 from keyturn.errors import OperationFailed
 from keyturn.responses import RefusalCode, Rejected, Replayed, Resolved
 from keyturn.status import InteractionEvent
-from keyturn.store import Possibility, ReferenceStore, possibilities
+from keyturn.store import Possibility, ReferenceStore, heard, possibilities
 from keyturn.values import LARGEST_INTEGER, Json
 
 C = Capability
 
 IDS = frozenset({"card", "command", "idempotency_key", "superseded_by", "current_card"})
 REVISIONS = frozenset({"revision", "case_revision", "new_revision", "for_revision", "expected_case_revision"})
-AS_IT_IS = frozenset({"payload", "action", "arguments"})
+AS_IT_IS = frozenset({"payload", "action", "arguments", "options", "state"})
 
 
 def happened(possibility: Possibility, event: InteractionEvent) -> int:
@@ -63,7 +63,7 @@ class Dialect(ReferenceStore):
         """Perform one operation in the way that was chosen."""
         chosen = self.choose(operation, possibilities(self.state, operation, self.claims))
         self.state = chosen.state
-        return chosen.branch.outcome
+        return heard(chosen.branch)
 
     # The dialect.
 

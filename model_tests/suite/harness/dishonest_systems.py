@@ -12,7 +12,7 @@ from keyturn.capabilities import ALL_CLAIMS, Capability
 from keyturn.errors import Unsupported
 from keyturn.handshake import describe
 from keyturn.responses import RefusalCode, Rejected
-from keyturn.store import ReferenceStore, State, possibilities
+from keyturn.store import ReferenceStore, State, heard, possibilities
 from keyturn.values import Json
 from keyturn.world import World
 
@@ -98,7 +98,7 @@ class StoresNothing(AfterSmoke):
             return super(AfterSmoke, self).perform(operation)
         world = self.state.world
         opened = State(World(now=world.now, cases=world.cases))
-        return possibilities(opened, operation, self.claims)[0].branch.outcome
+        return heard(possibilities(opened, operation, self.claims)[0].branch)
 
 
 class ReadsTheFirst(AfterSmoke):
