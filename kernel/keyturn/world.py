@@ -65,9 +65,7 @@ class World:
     armed: tuple[Armed, ...] = ()
 
     def disarmed(self, armed: Armed) -> "World":
-        """Return the world after a fault has hit, which it does once; of two alike the other one still waits."""
-        if armed not in self.armed:
-            return self
+        """Return the world after an armed fault has hit, which it does once; of two alike the other one still waits."""
         place = self.armed.index(armed)
         return evolve(self, armed=(*self.armed[:place], *self.armed[place + 1 :]))
 

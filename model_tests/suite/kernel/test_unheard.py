@@ -13,6 +13,7 @@ from keyturn.faults import CRASHES, FaultKind
 from keyturn.responses import Accepted, InFlight
 from keyturn.store import heard
 from keyturn.values import CardId
+from keyturn.wire import write_outcome
 
 from . import builders, test_gate
 from .builders import AT_ONCE, UNORDERED, Desk, answer, present, respond, sent, settle
@@ -270,6 +271,11 @@ class TestHeard:
             desk.perform(present())
         desk.perform(ops.Restart())
         assert desk.write() == ("card-1" if fault is BEFORE else "card-2")
+
+    @pytest.mark.parametrize("fault", [LOST, BEFORE, AFTER])
+    def test_a_trace_says_why_nobody_heard_it(self, fault: FaultKind) -> None:
+        """For people it is written by its fault, and nothing of the answer is told."""
+        assert write_outcome(Unheard(fault, None)) == write_outcome(Unheard(fault, ops.Done())) == {"unheard": fault}
 
     def test_what_is_heard_is_the_outcome(self) -> None:
         """Any other branch is answered as it is."""

@@ -276,3 +276,15 @@ def test_a_fault_that_hits_exercises_its_requirement(requirement: str) -> None:
     assert {each for each in FAULTS if applies(each, desk.moment(operation))} == {requirement}
     desk.perform(operation)
     assert not applies(requirement, desk.moment(operation))
+
+
+def test_an_effect_behind_a_definite_error_is_named() -> None:
+    """I19.9: what is said to have failed for good has no effect behind it; an error that is not definite may have one."""
+    desk = Watched()
+    command = desk.accept(desk.write())
+    seen = evolve(desk.watch(settle(command)), outcome=None)
+    effect = only(seen.after.effects)
+    says = f"the operation is said to have failed for good, and the effect {effect.id} stands behind it"
+    assert broken("I19.9", evolve(seen, failed=True)) == says
+    assert broken("I19.9", seen) is None
+    assert broken("I19.9", evolve(seen, failed=True, after=seen.before)) is None
