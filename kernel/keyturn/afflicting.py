@@ -96,11 +96,11 @@ def _not_checked(
     """Nothing is taken; what the checks before would say, or what any failing check says, may be said instead.
 
     Ownership comes first: while it cannot be read that may be said to anybody, and where it can a stranger hears nothing of
-    what cannot be read of somebody else's card (I19.1). Without `revisions` nothing has to be read of the case.
+    what cannot be read of somebody else's card (I19.1). Where no revision is compared none has to be read.
     """
     of_the_owner = armed.fault is FaultKind.OWNERSHIP_UNREADABLE
     ordered = Capability.ORDERED_CHECKS in claims or of_the_owner
-    unneeded = armed.fault is FaultKind.REVISION_UNREADABLE and Capability.REVISIONS not in claims
+    unneeded = armed.fault is FaultKind.REVISION_UNREADABLE and not _compares_revisions(armed, world, claims)
 
     def is_before(each: Branch) -> bool:
         if isinstance(each.outcome, Rejected):
@@ -115,6 +115,11 @@ def _not_checked(
     for each in (*usual, *later):
         if unneeded or is_before(each) or (not ordered and isinstance(each.outcome, Rejected)):
             yield each
+
+
+def _compares_revisions(armed: Armed, world: World, claims: Claims) -> bool:
+    card = None if armed.card is None else world.interaction(armed.card)
+    return Capability.REVISIONS in claims and card is not None and card.case_revision is not None
 
 
 def _is_for_a_stranger(each: Branch) -> bool:

@@ -25,7 +25,9 @@ def can_arm(situation: Situation) -> bool:
 def arm(situation: Situation, pick: Pick) -> Call:
     """Arm a fault; of those that end the process only where the system can be started again."""
     restarts = situation.claimed(Capability.RESTART)
-    fault = pick([each for each in FaultKind if restarts or each not in CRASHES])
+    every = [each for each in FaultKind if restarts or each not in CRASHES]
+    unread = [] if situation.claimed(Capability.REVISIONS) else [FaultKind.REVISION_UNREADABLE]
+    fault = pick([each for each in every if each not in unread])
     params: dict[str, object] = {"fault": fault.value}
     if fault in OF_A_CARD:
         params["card"] = pick(fresh_cards(situation)).id

@@ -26,6 +26,7 @@ from keyturn.operations import (
     FaultArm,
     Ledger,
     Operation,
+    Restart,
     StateExport,
     StateImport,
 )
@@ -271,14 +272,18 @@ class Oracle:
         return Explanation(merged, moment, () if merged else differences)
 
     def _not_happened(self, operation: Operation, after: Snapshot, restarted: bool) -> Iterator[Hypothesis]:
-        """The hypotheses in which nothing happened; a fault that takes replies away may have hit all the same."""
+        """The hypotheses in which nothing happened; a fault that takes replies away may have hit all the same.
+
+        A process that ended as it was asked to has used its fault up.
+        """
+        crashed = restarted and not isinstance(operation, Restart)
         for each in self.hypotheses:
             if self._unchanged(each, after):
                 translated = translate(operation, each, self.memory)
                 memory = remembered(each.memory, translated, None, restarted=restarted)
                 world = each.state.world
                 spent = tuple(armed for armed in world.armed if armed.fault not in _UNHEARD)
-                for armed in dict.fromkeys((world.armed, spent)):
+                for armed in (spent,) if crashed else dict.fromkeys((world.armed, spent)):
                     yield Hypothesis(evolve(each.state, world=evolve(world, armed=armed)), each.binding, memory)
 
     def _unchanged(self, hypothesis: Hypothesis, after: Snapshot) -> bool:

@@ -21,13 +21,8 @@ from keyturn.operations import BY_METHOD
 from keyturn.values import Json
 from keyturn.wire import read_operation
 from keyturn_testing.systems.in_process import Caller, NotJson, TooMuch
-from keyturn_testing.systems.stdio import (
-    LONGEST_LINE_BYTES,
-    METHOD_NOT_FOUND,
-    OPERATION_FAILED,
-    NotStrict,
-    strict_json,
-)
+from keyturn_testing.systems.lines import METHOD_NOT_FOUND, OPERATION_FAILED, NotStrict, strict_json
+from keyturn_testing.systems.stdio import LONGEST_LINE_BYTES
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
 
