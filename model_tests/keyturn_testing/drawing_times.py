@@ -36,7 +36,7 @@ def has_deadline(situation: Situation) -> bool:
 
 def advance_to_deadline(situation: Situation, pick: Pick) -> Call:
     """Let time pass to the very instant of a deadline; now and then to a millisecond before it, or after it."""
-    left, aside = pick(_to_come(situation)), pick((0, 0, -1, 1))
+    left, aside = pick(_to_come(situation)), pick((0, 0, 0, -1, 1))
     return Call(operation="clock.advance", params={"seconds": (left + aside or left) / 1000})
 
 

@@ -153,7 +153,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="settle a command",
-        weight=7,
+        weight=10,
         needs=frozenset({Capability.DEFERRED}),
         aims=frozenset({"L3", "I7.1", "I14.1", "I14.2", "E3"}),
         possible=lambda situation: any(each.believed.settlement is None for each in situation.commands),
@@ -169,7 +169,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="settle an attempt that was given back",
-        weight=12,
+        weight=16,
         needs=frozenset({Capability.DEFERRED}),
         aims=frozenset({"L10"}),
         possible=lambda situation: bool(commands.late_commands(situation)),
@@ -231,7 +231,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="let time pass to a deadline",
-        weight=4,
+        weight=6,
         needs=frozenset({Capability.CLOCK}),
         aims=frozenset({"L7"}),
         possible=times.has_deadline,
@@ -239,7 +239,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="sweep at the very instant of a deadline",
-        weight=30,
+        weight=80,
         needs=frozenset({Capability.CLOCK}),
         aims=frozenset({"L7"}),
         possible=times.has_card_due_now,
@@ -298,7 +298,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer at the edge of a deadline",
-        weight=30,
+        weight=25,
         needs=frozenset({Capability.CLOCK}),
         aims=frozenset({"I19.5"}),
         possible=times.has_card_at_the_edge,
