@@ -96,10 +96,11 @@ def answer_malformed(situation: Situation, pick: Pick) -> Call:
     """Send something that is not a well-formed response, mostly to a card that could be answered."""
     fresh = fresh_cards(situation)
     card = pick(fresh if pick((True, True, False)) and fresh else situation.cards)
-    call = response_to(card, card.believed.payload.options[0].id)
+    first = card.believed.payload.options[0].id
+    call = response_to(card, first)
     response = call.params["response"]
     assert isinstance(response, Mapping)
-    return evolve(call, params={**call.params, "response": pick(MALFORMED)(response)})
+    return evolve(call, params={**call.params, "response": pick(MALFORMED)({"option_id": first, **response})})
 
 
 # Revisions.

@@ -276,9 +276,9 @@ class StdioSystem:
         child, self._child = self._running(), None
         child.kill()
         kind, message = broken.kind, broken.message
-        self._crashed = kind == "crashed"
         if kind == "crashed" and not self._answered:
             kind, message = "not_started", f"{message}. Run {quoted(shlex.join(self._command))} by hand to see why"
+        self._crashed = kind == "crashed"
         return Breakdown(kind, message, log=legible(bytes(self._log)))
 
 

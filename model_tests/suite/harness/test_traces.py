@@ -7,6 +7,7 @@ import pytest
 from keyturn.errors import Unreadable
 from keyturn.operations import CardRespond
 from keyturn.values import CaseKey, Untrusted
+from keyturn_specs.memory import NOTHING_REMEMBERED
 from keyturn_testing import traces
 from keyturn_testing.alike import is_same_id
 from keyturn_testing.judging import Broken, Finding
@@ -128,7 +129,9 @@ class TestLikeness:
         hypothesis = Hypothesis(binding=Binding().with_pair("card", None, "card-1", "card-19"))
         for form in ("case", "trailing_space", "prefix", "zero_width"):
             sent = Untrusted({"interaction_id": alike("card-19", form), "option_id": "yes"})
-            read = translate(CardRespond(account="acme", conversation="chat-1", response=sent), hypothesis)
+            read = translate(
+                CardRespond(account="acme", conversation="chat-1", response=sent), hypothesis, NOTHING_REMEMBERED
+            )
             assert isinstance(read, CardRespond)
             assert isinstance(read.response, dict)
             assert read.response["interaction_id"] == f"?{alike('card-19', form)}"
