@@ -4,6 +4,7 @@ A fault is armed and then hits the next operation that it can. It stands in the 
 what a faulty step may look like. What it hits and what comes back is `keyturn.afflicting`.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from attrs import frozen
@@ -37,3 +38,33 @@ class Armed:
 
     fault: FaultKind
     card: CardId | None = None
+
+
+@frozen
+class FaultInWords:
+    """What a fault hits, and what comes back, for messages and the reference pages."""
+
+    hits: str
+    comes_back: str
+
+
+_ITS_CARD = "response to its card, a dismissal included"
+_ANY_CHANGE = "change of a case, a card or a command: those, `case.close`, `card.withdraw`, a sweep"
+
+IN_WORDS: Mapping[FaultKind, FaultInWords] = {
+    FaultKind.OWNERSHIP_UNREADABLE: FaultInWords(_ITS_CARD, "`rejected` (`unverifiable`), whoever asks"),
+    FaultKind.REVISION_UNREADABLE: FaultInWords(_ITS_CARD, "`rejected` (`unverifiable`)"),
+    FaultKind.PAYLOAD_CORRUPT: FaultInWords(_ITS_CARD, "`rejected` (`unverifiable`)"),
+    FaultKind.WRITE_FAILS: FaultInWords(
+        "`card.present`, `card.respond`, `card.dismiss`, `command.settle` or `case.edit` that would change something",
+        "`rejected` (`unavailable`), and nothing happened",
+    ),
+    FaultKind.COMMIT_FAILS: FaultInWords(
+        "`command.settle` that would commit; without `deferred` the response",
+        "`failed` or `restored` (`command_failed`)",
+    ),
+    FaultKind.REPLY_LOST: FaultInWords(_ANY_CHANGE, "it happens, and then the error -32000 with `definite: false`"),
+    FaultKind.CRASH_BEFORE_COMMIT: FaultInWords(_ANY_CHANGE, "nothing happened, and the process ends"),
+    FaultKind.CRASH_AFTER_COMMIT: FaultInWords(_ANY_CHANGE, "it happens, and the process ends before it answers"),
+}
+"""The table of faults."""

@@ -105,8 +105,15 @@ Progress = Callable[[Record, str], None]
 """Is told what a run is doing."""
 
 
+class _Enough(Exception):
+    """Everything that was looked for has failed."""
+
+
 class Run:
-    """Holds one system to what it claims; `record` is filled as it goes on."""
+    """Holds one system to what it claims; `record` is filled as it goes on.
+
+    With `until` the run ends as soon as all of these requirements have failed, and shrinks nothing.
+    """
 
     def __init__(
         self,
@@ -118,6 +125,7 @@ class Run:
         seed: int,
         engines: tuple[str, ...] = ("scenarios", "stateful"),
         selected: Container[str] = BY_ID,
+        until: frozenset[str] = frozenset(),
         progress: Progress = lambda record, doing: None,
     ) -> None:
         self.system, self.claims, self.engines, self.progress = system, claims, engines, progress
@@ -126,6 +134,7 @@ class Run:
         self.record = Record(
             description=description, claims=claims, requirements=self.requirements, seed=seed, profile=profile
         )
+        self._until = until
         self._avoided: set[str] = set()
         self._left: Left = {}
         self._at: Driver | None = None
@@ -141,6 +150,8 @@ class Run:
                 self._scenarios()
             if "stateful" in self.engines:
                 self._stateful()
+        except _Enough:
+            pass
         except Breakdown as breakdown:
             self.record.breakdown = breakdown
             self.record.last = self._last_example(breakdown)
@@ -243,6 +254,10 @@ class Run:
         if finding.signature in known:
             return
         self.record.failures.append(self._failure(finding, steps, (), found_by))
+        if self._until:
+            if self._until <= self.record.failed.keys():
+                raise _Enough
+            return
         self.progress(self.record, f"shrinking a failure of {finding.primary}")
 
         def shown(candidate: tuple[Step, ...]) -> Finding | None:

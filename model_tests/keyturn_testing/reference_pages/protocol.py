@@ -21,6 +21,7 @@ from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import Document, Instant, Revision, Untrusted
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
 from keyturn_specs.schemas import FILE
+from keyturn_testing.reference_pages.breaking import breaking_parts
 from keyturn_testing.reference_pages.markdown import code, codes, link, page, table
 
 _WAYS = """\
@@ -93,7 +94,7 @@ the suite's, is said before anything is judged."""
 _GATE = """\
 ## What a response gets
 
-The checks of `card.respond` come in this order: shape, ownership, status, expiry, option, revision, free text. A system that
+The checks of `card.respond` come in this order: shape, ownership, status, expiry, option, revision, integrity, free text. A system that
 claims `ordered_checks` answers with the first that fails. Any other may name any check that really fails, but shape and
 ownership always come first.
 
@@ -109,8 +110,10 @@ is Expired); a Declined or Dismissed card may answer the option that it was clos
 | the option is not stored on the card | `rejected` (`unknown_option`) |
 | `expected_case_revision` or the case is not at the bound revision | `rejected` (`stale_revision`); when the case moved, the \
 card may become Invalidated at once |
+| something that a check needs cannot be read, or is not what was written | `rejected` (`unverifiable`) |
 | free text against the option's policy | `rejected` (`freeform_forbidden`, `freeform_required` or `freeform_too_long`) |
 | everything holds, and the option authorises | `accepted`; without `deferred` at once `resolved`, `failed` or `restored` |
+| the write itself failed | `rejected` (`unavailable`), and nothing happened |
 | everything holds, and the option answers, declines or dismisses | `resolved`, `declined` or `dismissed` |
 
 An empty id, a revision out of range, `1.0` for 1 and fields that are not known may be taken as they are or refused as
@@ -244,7 +247,7 @@ def protocol_page() -> str:
         *_operations(known),
         *_response(known),
     ]
-    parts += [_GATE, *_kinds(), *_actions(known), *_results(known)]
+    parts += [_GATE, *breaking_parts(), *_kinds(), *_actions(known), *_results(known)]
     return page("Protocol", *parts, *_records(known), *_words(known))
 
 

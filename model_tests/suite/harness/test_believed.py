@@ -57,14 +57,15 @@ class TestMutants:
     @pytest.mark.parametrize("seed", SEEDS)
     def test_an_armed_mutant_dies_by_its_id(self, mutant: Mutant, seed: int) -> None:
         """The stateful engine alone finds the fault with `quick`, and blames it rightly."""
-        record = held(mutant_factory(mutant.name, True), seed=seed, profile=QUICK, engines=("stateful",))
+        make = mutant_factory(mutant.name, True)
+        record = held(make, seed=seed, profile=QUICK, engines=("stateful",), until=mutant.breaks)
         assert set(mutant.breaks) <= set(record.failed)
         assert record.breakdown is None
 
     @by_name
     def test_the_scenarios_find_it_too(self, mutant: Mutant) -> None:
         """The witnesses alone find the fault, whatever the generator draws."""
-        record = held(mutant_factory(mutant.name, True), engines=("scenarios",))
+        record = held(mutant_factory(mutant.name, True), engines=("scenarios",), until=mutant.breaks)
         assert set(mutant.breaks) <= set(record.failed)
 
     @by_name
