@@ -25,6 +25,7 @@ from keyturn.responses import (
     Replayed,
     Resolved,
     Response,
+    alike,
     failing_checks,
     failing_to_dismiss,
     has_more,
@@ -64,9 +65,11 @@ def _responses(world: World, operation: CardRespond, claims: Claims) -> Iterator
             continue
         interaction = owned(world, response.interaction_id, operation.account, operation.conversation)
         if interaction is None:
-            yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
-            if None in (response.expected_case_revision, response.option_id):
-                yield refuse(start, RefusalCode.MALFORMED, "I19.6")
+            near = {"I7.7"} if _is_near(world, operation, response.interaction_id) else set()
+            yield refuse(start, RefusalCode.NOT_FOUND, "I19.1", *near)
+            # What is no id of the system's own form may be malformed; only the card tells what else a response must name.
+            if near or None in (response.expected_case_revision, response.option_id):
+                yield refuse(start, RefusalCode.MALFORMED, "I19.6", *near)
             continue
         if response.chosen_of(interaction.kind) is None:
             yield refuse(start, RefusalCode.MALFORMED, "I19.6")
@@ -78,6 +81,15 @@ def _responses(world: World, operation: CardRespond, claims: Claims) -> Iterator
         policy = policy_of(interaction, response)
         for text in (response.freeform_input,) if policy is None else texts(policy, response):
             yield from _by_status(start, interaction, with_text(response, text), claims)
+
+
+def _is_near(world: World, operation: CardRespond, sent: str) -> bool:
+    """Whether an id that is nobody's is like that of a card of the asker's, to a comparison that is not exact (I7.7)."""
+    mine = (
+        (each.key.account, each.conversation) == (operation.account, operation.conversation) and each.id
+        for each in world.interactions
+    )
+    return world.interaction(sent) is None and any(each and alike(each, sent) for each in mine)
 
 
 def dismiss(world: World, operation: CardDismiss, claims: Claims) -> Iterator[Branch]:

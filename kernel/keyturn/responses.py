@@ -177,6 +177,25 @@ def _is_too_large(sent: object) -> bool:
     return len(json.dumps(sent, ensure_ascii=False).encode()) > LARGEST_RESPONSE
 
 
+DEEPEST_RESPONSE = 64
+"""Past so many objects and lists inside each other a system need not read a response."""
+
+
+def need_not_be_read(sent: object) -> bool:
+    """Whether a response is beyond what a system must be able to read: an error of the conversation is as good as a refusal."""
+    return not is_sendable(sent) or _is_too_large(sent) or _is_too_deep(sent)
+
+
+def _is_too_deep(sent: object) -> bool:
+    level: list[object] = [sent]
+    for _ in range(DEEPEST_RESPONSE + 1):
+        nested = [each for each in level if isinstance(each, Mapping | list | tuple)]
+        level = [inner for each in nested for inner in (each.values() if isinstance(each, Mapping) else each)]
+        if not nested:
+            return False
+    return True
+
+
 def readings(sent: object) -> tuple[Response | None, ...]:
     """Return every admissible reading of what a client sent, the strictest first; nothing stands for `malformed`.
 
@@ -223,7 +242,7 @@ def has_more(sent: object) -> bool:
     return not sent.keys() <= _OF_EVERY_RESPONSE | {named, "option_id"}
 
 
-def _alike(stored: str, sent: str) -> bool:
+def alike(stored: str, sent: str) -> bool:
     """Whether two different ids could be taken for the same by a comparison that is not exact (I7.7)."""
     one, other = (normalize("NFKC", each).casefold().strip() for each in (stored, sent))
     return one == other or (bool(other) and one.startswith(other))
@@ -300,7 +319,7 @@ def failing_to_dismiss(
 def _unknown(interaction: Interaction, response: Response) -> Refusal:
     sent = response.chosen_of(interaction.kind) or ()
     stored = {each.id for each in interaction.payload.options}
-    near = any(_alike(each, other) for each in stored for other in sent if other not in stored)
+    near = any(alike(each, other) for each in stored for other in sent if other not in stored)
     return Refusal(RefusalCode.UNKNOWN_OPTION, frozenset({"I7.2", "I7.7"} if near else {"I7.2"}))
 
 

@@ -27,7 +27,8 @@ def arm(situation: Situation, pick: Pick) -> Call:
     restarts = situation.claimed(Capability.RESTART)
     every = [each for each in FaultKind if restarts or each not in CRASHES]
     unread = [] if situation.claimed(Capability.REVISIONS) else [FaultKind.REVISION_UNREADABLE]
-    fault = pick([each for each in every if each not in unread])
+    often = [FaultKind.WRITE_FAILS, FaultKind.REPLY_LOST]
+    fault = pick([each for each in (*every, *often) if each not in unread])
     params: dict[str, object] = {"fault": fault.value}
     if fault in OF_A_CARD:
         params["card"] = pick(fresh_cards(situation)).id

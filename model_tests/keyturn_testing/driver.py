@@ -14,6 +14,7 @@ from attrs import field, mutable
 from keyturn import operations as ops
 from keyturn.branches import Outcome
 from keyturn.capabilities import Claims
+from keyturn.responses import RefusalCode, Rejected, need_not_be_read
 from keyturn.store import possibilities
 from keyturn.values import CaseKey, Instant, Json, rfc3339
 from keyturn.wire import write_outcome
@@ -23,7 +24,7 @@ from keyturn_testing.judging import Finding, broken_by, violation
 from keyturn_testing.observing import Observer, decoded, not_offered
 from keyturn_testing.oracle import Explanation, Failure, Oracle
 from keyturn_testing.shapes import requested
-from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, Reply, System, WentWrong
+from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, NotRead, Reply, System, WentWrong
 from keyturn_testing.traces import Call, Context, Step
 
 START = Instant(1_767_225_600_000)
@@ -142,6 +143,12 @@ class Driver:
             return decoded(type(operation), reply.result)
         if isinstance(reply, NotOffered):
             raise not_offered(type(operation), self.claims)
+        refused = isinstance(reply, NotRead) or reply.definite
+        if refused and isinstance(operation, ops.CardRespond) and need_not_be_read(operation.response):
+            self.recorded.append({"error": reply.message, "definite": True})
+            return Rejected(code=RefusalCode.MALFORMED)
+        if isinstance(reply, NotRead):
+            raise Breakdown("protocol", reply.message)
         self.recorded.append({"error": reply.message, "definite": reply.definite})
         return Failure(reply.message) if reply.definite else None
 

@@ -8,7 +8,7 @@ from keyturn_testing.intent import Intent
 BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     Intent(
         name="arm a fault",
-        weight=2,
+        weight=6,
         needs=frozenset({Capability.FAULTS}),
         aims=frozenset({"I6.2", "I14.6", "I19.2", "I19.3", "I19.4"}),
         possible=faults.can_arm,
@@ -16,7 +16,7 @@ BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="meet an armed fault",
-        weight=12,
+        weight=20,
         needs=frozenset({Capability.FAULTS}),
         aims=frozenset({"I6.2", "I14.6", "I19.2", "I19.3", "I19.4"}),
         possible=faults.can_meet,
@@ -24,7 +24,7 @@ BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer again what nobody heard",
-        weight=8,
+        weight=14,
         needs=frozenset({Capability.FAULTS}),
         aims=frozenset({"I14.6"}),
         possible=lambda situation: bool(faults.unheard_cards(situation)),

@@ -30,6 +30,7 @@ from keyturn.operations import (
     StateExport,
     StateImport,
 )
+from keyturn.responses import alike
 from keyturn.status import InteractionStatus
 from keyturn.store import Possibility, State, lazily_swept, possibilities
 from keyturn.table import OPEN
@@ -108,7 +109,13 @@ def translate(operation: Operation, hypothesis: Hypothesis, memory: Memory) -> O
 
 def _model_id(binding: Binding, sort: str, seen: str) -> str:
     known = binding.model(sort, None, seen)
-    return str(known) if known is not None else f"?{seen}" if seen else ""
+    if known is not None or not seen:
+        return "" if known is None else str(known)
+    near = next(
+        (mine for (of, _, there), mine in binding.to_model.items() if of == sort and alike(str(there), seen)), None
+    )
+    # An id that is like one of the system's stays like the model's own for it, and is nobody's all the same (I7.7).
+    return f"?{seen}" if near is None else f"{near} "
 
 
 def _model_state(operation: StateImport, hypothesis: Hypothesis, memory: Memory) -> object:

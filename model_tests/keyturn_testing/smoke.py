@@ -25,7 +25,7 @@ from keyturn_testing.drawing import presentable_kinds
 from keyturn_testing.driver import START
 from keyturn_testing.payloads import payload
 from keyturn_testing.shapes import answered, described
-from keyturn_testing.systems.base import Answered, NotOffered, Reply, System
+from keyturn_testing.systems.base import Answered, NotOffered, NotRead, Reply, System
 from keyturn_testing.wording import escaped, nearest, quoted
 
 LONGEST_PROBLEM = 600
@@ -286,6 +286,8 @@ def _in_words(reply: Reply) -> str:
             return "does not offer it"
         case Answered():
             return f"answered {_json(reply.result)}"
+        case NotRead():
+            return f"could not read it: {quoted(reply.message)}"
         case _:
             return (
                 f"failed ({'nothing happened' if reply.definite else 'it may have happened'}): {quoted(reply.message)}"

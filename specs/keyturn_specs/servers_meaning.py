@@ -175,7 +175,8 @@ SERVERS_MEANING: tuple[Requirement, ...] = (
     Requirement(
         id="I7.7",
         family=Family.SERVERS_MEANING,
-        says="Option ids compare exactly: no case folding, trimming, Unicode normalisation, coercion or prefix match.",
+        says="Option ids and card ids compare exactly: no case folding, trimming, Unicode normalisation, coercion or prefix "
+        "match.",
         why="Two options that differ by a space are two answers.",
         source="persistent interactions, What the client may send: verifies that the option ID is stored",
         applies=demanded("I7.7"),

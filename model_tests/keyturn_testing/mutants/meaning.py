@@ -117,7 +117,7 @@ def _answers_the_newest(turn: Turn) -> Possibility:
         and (each.key.account, each.conversation) == (card.key.account, card.conversation)
         and each.payload.option(option) is not None
     ]
-    newest = others[-1]
+    newest = others[-1] if others else card
     if newest.id == card.id:
         return turn.chosen
     bound = turn.state.world.revision(newest.key)

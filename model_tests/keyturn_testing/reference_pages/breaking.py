@@ -26,15 +26,15 @@ _KEPT = """\
 ## What a host keeps
 
 `state.export` gives what the host of a card would store to be able to answer it later: a checkpoint, a run state, a message
-history. Any JSON will do, and only the system itself reads it. `state.import` gives it back, as often as the suite likes. A system
+history. Any JSON will do, and only the system itself reads it. `state.import` gives it back, as often as the suite likes. One
 that has the card itself needs no more than its id and its hash; the card is then what it has become since. Of a card that has
 ended there may be nothing to keep (`not_answerable` or `not_found`), and restoring it may be refused (`not_answerable`)."""
 
 _SETS = """\
 ## Sets of options
 
-A `multi_select` card is answered with `option_ids` instead of `option_id`: a set of stored ids, none twice, possibly empty, in any
-order. `options` of its result lists them in stored order, and `option` is left out, there and in the views of the card. Its
+A `multi_select` card is answered with `option_ids` instead of `option_id`: a set of stored ids, none twice, possibly empty, in
+any order. `options` of its result lists them in stored order, and `option` is left out, there and in the views of the card. Its
 options are all of the class `answers` and take no free text. A response that names options in the other way is `malformed`.
 Without the capability presenting such a card is `invalid_card`."""
 

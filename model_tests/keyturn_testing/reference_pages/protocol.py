@@ -94,9 +94,12 @@ the suite's, is said before anything is judged."""
 _GATE = """\
 ## What a response gets
 
-The checks of `card.respond` come in this order: shape, ownership, status, expiry, option, revision, integrity, free text. A system that
-claims `ordered_checks` answers with the first that fails. Any other may name any check that really fails, but shape and
-ownership always come first.
+The checks of `card.respond` come in this order: shape, ownership, status, expiry, option, revision, integrity, free text. A
+system that claims `ordered_checks` answers with the first that fails. Any other may name any check that really fails, but shape
+and ownership always come first.
+
+A response that nests more than 64 deep, has more than 64 KiB, or holds U+0000 or a lone surrogate need not be read: an error of
+the conversation (-32700, -32600, -32602 or -32000) is as good as `malformed`, and the system goes on.
 
 | situation | outcome |
 | --- | --- |

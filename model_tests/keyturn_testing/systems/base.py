@@ -33,7 +33,14 @@ class WentWrong:
     message: str = ""
 
 
-Reply: TypeAlias = Answered | NotOffered | WentWrong
+@frozen
+class NotRead:
+    """The system could not read the request (JSON-RPC -32700, -32600, -32602)."""
+
+    message: str = ""
+
+
+Reply: TypeAlias = Answered | NotOffered | WentWrong | NotRead
 
 BreakdownKind: TypeAlias = Literal["not_started", "crashed", "hung", "garbage", "too_much", "protocol"]
 

@@ -9,10 +9,13 @@ from math import isfinite
 from typing import NoReturn, cast
 
 from keyturn.values import Json
-from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, Reply, WentWrong
+from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, NotRead, Reply, WentWrong
 from keyturn_testing.systems.in_process import DEEPEST, NotJson, TooMuch, escaped, plain, quoted
 
 METHOD_NOT_FOUND, OPERATION_FAILED = -32601, -32000
+
+NOT_READ = frozenset({-32700, -32600, -32602})
+"""The errors by which a system says that it could not read what it was sent."""
 
 
 class NotStrict(Exception):
@@ -102,7 +105,10 @@ def _error(error: object, line: bytes, method: str) -> Reply:
         if isinstance(definite, bool):
             return WentWrong(definite, said)
         said += " (without `definite`: true or false in `data`)"
-    raise Breakdown("protocol", f"the system answered the JSON-RPC error {code} to {method}: {said}")
+    said = f"the system answered the JSON-RPC error {code} to {method}: {said}"
+    if code in NOT_READ:
+        return NotRead(said)
+    raise Breakdown("protocol", said)
 
 
 def _garbage(method: str, problem: str, line: bytes) -> Breakdown:

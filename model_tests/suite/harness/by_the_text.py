@@ -60,16 +60,25 @@ def placed(arguments: Any, pointer: str | None, text: str | None) -> Any:
     return {**arguments, name: placed(arguments[name], f"/{rest}", text) if slash else text}
 
 
+def is_clean(sent: Any) -> bool:
+    """Whether no text or name in something has a U+0000 or half of a surrogate pair."""
+    if isinstance(sent, str):
+        return not any(each == "\0" or "\ud800" <= each <= "\udfff" for each in sent)
+    if isinstance(sent, dict):
+        return all(is_clean(each) for pair in sent.items() for each in pair)
+    return all(map(is_clean, sent)) if isinstance(sent, list) else True
+
+
 def is_response(sent: Any, *, more: bool = False) -> bool:
     """Whether something is a well-formed response; `more` says whether it may have other fields."""
-    if not isinstance(sent, dict) or not (more or sent.keys() <= FIELDS):
+    if not isinstance(sent, dict) or not (more or sent.keys() <= FIELDS) or not is_clean(sent):
         return False
     named = (sent.get("interaction_id"), sent.get("option_id"))
     revision, text = sent.get("expected_case_revision"), sent.get("freeform_input")
     return (
-        all(isinstance(each, str) and each and "\0" not in each for each in named)
+        all(isinstance(each, str) and each for each in named)
         and (revision is None or (type(revision) is int and 1 <= revision < 2**53))
-        and (text is None or (isinstance(text, str) and "\0" not in text))
+        and isinstance(text, str | None)
     )
 
 
