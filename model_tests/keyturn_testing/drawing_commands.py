@@ -19,7 +19,7 @@ def settle(situation: Situation, pick: Pick) -> Call:
 def settling(command: KnownCommand, pick: Pick) -> Call:
     """Return the settlement of one command, in any way."""
     ends = ({"result": "committed"}, {"result": "committed"}, {"result": "failed"})
-    end: dict[str, object] = {**pick(ends), "on_failure": pick(("record", "restore"))}
+    end: dict[str, object] = {**pick(ends), "on_failure": pick(("record", "restore", "restore"))}
     return Call(operation="command.settle", params={"command": command.id, **end})
 
 

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from keyturn.cards import InteractionKind
 from keyturn.status import InteractionStatus
+from keyturn.table import OPEN
 from keyturn.values import CaseKey
 from keyturn_testing.drawing import (
     ACCOUNTS,
@@ -105,6 +106,19 @@ def edit_in_flight(situation: Situation, pick: Pick) -> Call:
     """Change the record of a case while a command is in flight on it."""
     key = pick(cases_in_flight(situation))
     return Call(operation="case.edit", params={"account": key.account, "workflow": key.workflow, "case": key.case})
+
+
+def free_beside_others(situation: Situation) -> list[CaseKey]:
+    """The open cases whose slot is free while another case of the same account has its own taken."""
+    taken = {each.key for each in situation.world.interactions if each.blocking and each.status in OPEN}
+    accounts = {each.account for each in taken}
+    return [each for each in situation.open_cases if each not in taken and each.account in accounts]
+
+
+def present_in_another_case(situation: Situation, pick: Pick) -> Call:
+    """Present a blocking card in a case whose slot is free, while another case has one."""
+    call = present_card(evolve(situation, cases=tuple(free_beside_others(situation))), pick)
+    return evolve(call, params={**call.params, "blocking": True})
 
 
 def sets_of_options(situation: Situation) -> list[KnownCard]:

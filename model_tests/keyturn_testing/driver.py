@@ -99,6 +99,7 @@ class Driver:
             asked={each.id: each.asked for each in self.observer.offered.values()},
             claims=self.claims,
             failed=isinstance(outcome, Failure),
+            restarted=self.restarted,
             shown=self._shown(operation),
             memory=memory,
         )

@@ -256,6 +256,14 @@ INTENTS: tuple[Intent, ...] = (
     Intent(name="read a card", weight=1, aims=frozenset({"I19.1"}), possible=drawing.has_cards, draw=drawing.get_card),
     *BREAKDOWN_INTENTS,
     Intent(
+        name="present in another case",
+        weight=3,
+        needs=frozenset({Capability.BLOCKING}),
+        aims=frozenset({"I5.6"}),
+        possible=lambda situation: bool(edges.free_beside_others(situation)),
+        draw=edges.present_in_another_case,
+    ),
+    Intent(
         name="answer with a wrong set",
         weight=4,
         needs=frozenset({Capability.MULTI_SELECT}),

@@ -32,7 +32,7 @@ BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer a card that was given back",
-        weight=6,
+        weight=14,
         aims=frozenset({"L6", "I14.7"}),
         possible=lambda situation: bool(faults.given_back(situation)),
         draw=faults.answer_given_back,

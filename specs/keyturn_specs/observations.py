@@ -46,7 +46,8 @@ class Observation:
     """One operation of the system, what it answered, and everything readable before and after it.
 
     `asked` holds what every card was presented with, by the system's id; `outcome` is absent when the reply was lost, and
-    when the operation failed for good (`failed`). `shown` is what a client was newly shown, as it was sent.
+    when the operation failed for good (`failed`). `shown` is what a client was newly shown, as it was sent. `restarted`
+    says that the system was stopped and started again in this step, by a restart or by a crash.
     """
 
     operation: Operation
@@ -56,6 +57,7 @@ class Observation:
     asked: Mapping[str, CardPresent]
     claims: Claims
     failed: bool = False
+    restarted: bool = False
     shown: tuple[Json, ...] = ()
     memory: Memory = NOTHING_REMEMBERED
 

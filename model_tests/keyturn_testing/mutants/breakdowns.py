@@ -9,43 +9,33 @@ from attrs import evolve
 from keyturn import operations as ops
 from keyturn.branches import Unheard
 from keyturn.cards import ConfirmCommands, Interaction, InteractionKind, InteractionOption, OptionView
-from keyturn.faults import Armed, FaultKind
 from keyturn.responses import Accepted, Found, InFlight, RefusalCode, Resolved
 from keyturn.status import InteractionStatus
 from keyturn.store import Possibility
 from keyturn.table import OPEN
 from keyturn.values import CardId, CommandId, IdempotencyKey
 from keyturn.world import Command, World
-from keyturn_testing.mutants.base import Mutant, Turn, answering_with, in_world, mutant, with_card
+from keyturn_testing.mutants.base import Mutant, Turn, answering_with, in_world, is_harmed, mutant, noted, with_card
 
 _TAKEN = (InteractionStatus.RESOLVING, InteractionStatus.RESOLVED)
-_NOTE = FaultKind.OWNERSHIP_UNREADABLE
-
-
-def _noted(word: str, card: CardId) -> Armed:
-    return Armed(fault=_NOTE, card=CardId(f"{word} {card}"))
 
 
 def _note(chosen: Possibility, word: str, card: CardId) -> Possibility:
     world = chosen.state.world
-    return in_world(chosen, evolve(world, armed=(*world.armed, _noted(word, card))))
+    return in_world(chosen, evolve(world, armed=(*world.armed, noted(word, card))))
 
 
 def _answered_anew(turn: Turn, word: str) -> Possibility | None:
     """Take an answer to a card that was noted, and that has become a command, as if it had never been answered."""
     card = turn.card if isinstance(turn.operation, ops.CardRespond) else None
     world = turn.state.world
-    if card is None or card.status not in _TAKEN or _noted(word, card.id) not in world.armed or _harmed(world):
+    if card is None or card.status not in _TAKEN or noted(word, card.id) not in world.armed or is_harmed(world):
         return None
     if not any(each.card == card.id for each in world.commands):
         return None
     again = evolve(card, status=InteractionStatus.ACTIVE, resolved_option=None, resolved_at=None, result=None)
-    return turn.instead(turn.operation, with_card(turn.state.world, again))
-
-
-def _harmed(world: World) -> bool:
-    """Whether a fault is armed that could hit."""
-    return any(each.fault is not _NOTE or " " not in str(each.card) for each in world.armed)
+    taken = turn.instead(turn.operation, with_card(turn.state.world, again))
+    return taken if isinstance(taken.branch.outcome, Accepted) else None
 
 
 def _mentions_what_was_not_written(turn: Turn) -> Possibility:
@@ -184,18 +174,40 @@ def _keeps_one_of_a_set(turn: Turn) -> Possibility:
 
 BREAKDOWNS: tuple[Mutant, ...] = (
     mutant(
-        "mentions-the-unwritten", "I6.2", _mentions_what_was_not_written, "A card that could not be written is offered."
+        "mentions-the-unwritten",
+        "I6.2",
+        _mentions_what_was_not_written,
+        "A card that could not be written is offered.",
+        also_harmed=True,
     ),
     mutant(
-        "unread-owner-passes", "I19.2", _passes_over_ownership, "Ownership that cannot be read is taken for granted."
+        "unread-owner-passes",
+        "I19.2",
+        _passes_over_ownership,
+        "Ownership that cannot be read is taken for granted.",
+        also_harmed=True,
     ),
     mutant(
-        "unread-revision-passes", "I19.3", _passes_over_revisions, "A revision that cannot be read is not compared."
+        "unread-revision-passes",
+        "I19.3",
+        _passes_over_revisions,
+        "A revision that cannot be read is not compared.",
+        also_harmed=True,
     ),
     mutant(
-        "changed-payload-passes", "I19.4", _passes_over_payloads, "A payload that was changed is answered all the same."
+        "changed-payload-passes",
+        "I19.4",
+        _passes_over_payloads,
+        "A payload that was changed is answered all the same.",
+        also_harmed=True,
     ),
-    mutant("retry-counts-anew", "I14.6", _takes_a_retry_anew, "A retry after a lost reply is taken as a new answer."),
+    mutant(
+        "retry-counts-anew",
+        "I14.6",
+        _takes_a_retry_anew,
+        "A retry after a lost reply is taken as a new answer.",
+        also_harmed=True,
+    ),
     mutant(
         "restored-is-pending", "I14.8", _revives_what_is_restored, "What a host restores can be answered once more."
     ),

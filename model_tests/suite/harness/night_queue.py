@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from attrs import define, field, frozen
 
-from .by_the_text import AUTHORISING, fits
+from .by_the_text import AUTHORISING, fits, is_clean
 
 Refused = dict[str, str]
 
@@ -234,7 +234,7 @@ class NightQueue:
 
     async def card_respond(self, *, account: str, conversation: str, response: Any) -> object:
         """Take an answer, whatever else was sent with it."""
-        if not isinstance(response, dict):
+        if not isinstance(response, dict) or not is_clean(response):
             return refused()
         name, option = response.get("interaction_id"), response.get("option_id")
         question = self.shelf.questions.get(name) if isinstance(name, str) else None
