@@ -20,6 +20,7 @@ from keyturn_testing.drawing import (
     fresh_cards,
     present_card,
     response_to,
+    rightly,
 )
 from keyturn_testing.situation import KnownCard, Situation
 from keyturn_testing.traces import Call
@@ -98,7 +99,7 @@ def cases_in_flight(situation: Situation) -> list[CaseKey]:
     return [
         each.believed.key
         for each in situation.with_status(InteractionStatus.RESOLVING)
-        if each.believed.case_revision == situation.world.revision(each.believed.key)
+        if situation.world.command_of(each.believed.id).accepted_at == situation.world.revision(each.believed.key)
     ]
 
 
@@ -124,6 +125,11 @@ def present_in_another_case(situation: Situation, pick: Pick) -> Call:
 def sets_of_options(situation: Situation) -> list[KnownCard]:
     """The cards that can be answered with a set of options."""
     return [each for each in fresh_cards(situation) if each.believed.kind is InteractionKind.MULTI_SELECT]
+
+
+def answer_with_a_set(situation: Situation, pick: Pick) -> Call:
+    """Answer with a set of options."""
+    return rightly(pick(sets_of_options(situation)), pick)
 
 
 def answer_with_a_wrong_set(situation: Situation, pick: Pick) -> Call:

@@ -49,6 +49,10 @@ def _authorise(situation: Situation, pick: Pick) -> Call | None:
     return drawing.response_to(card, option.id, **drawing.text_for(option, pick))
 
 
+def _authorise_or_answer(situation: Situation, pick: Pick) -> Call:
+    return _authorise(situation, pick) or drawing.answer(situation, pick)
+
+
 def _pending(situation: Situation) -> bool:
     return any(each.believed.settlement is None for each in situation.commands)
 
@@ -61,6 +65,7 @@ def _meetings(situation: Situation) -> Sequence[Drawn]:
     if fault is FaultKind.COMMIT_FAILS:
         return found
     found += [drawing.answer, drawing.answer_first] * 2 if fresh_cards(situation) else []
+    found += [_authorise_or_answer] * 4 if fresh_cards(situation) and fault is not FaultKind.WRITE_FAILS else []
     presenting = 6 if fault is FaultKind.WRITE_FAILS else 2
     found += [drawing.present_card] * presenting if drawing.presentable(situation) else []
     revisions = situation.claimed(Capability.REVISIONS) and situation.cases
@@ -93,7 +98,7 @@ def meet(situation: Situation, pick: Pick) -> Call:
     meetings = _meetings(situation)
     if meetings:
         return pick(meetings)(situation, pick)
-    return _authorise(situation, pick) or drawing.answer(situation, pick)
+    return _authorise_or_answer(situation, pick)
 
 
 def given_back(situation: Situation) -> list[KnownCard]:

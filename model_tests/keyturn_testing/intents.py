@@ -216,7 +216,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="close a case or withdraw its cards",
-        weight=1,
+        weight=4,
         needs=frozenset({Capability.ADMINISTRATIVE}),
         aims=frozenset({"I13.11"}),
         possible=lambda situation: bool(situation.cases),
@@ -262,6 +262,14 @@ INTENTS: tuple[Intent, ...] = (
         aims=frozenset({"I5.6"}),
         possible=lambda situation: bool(edges.free_beside_others(situation)),
         draw=edges.present_in_another_case,
+    ),
+    Intent(
+        name="answer with a set",
+        weight=24,
+        needs=frozenset({Capability.MULTI_SELECT}),
+        aims=frozenset({"A3"}),
+        possible=lambda situation: bool(edges.sets_of_options(situation)),
+        draw=edges.answer_with_a_set,
     ),
     Intent(
         name="answer with a wrong set",

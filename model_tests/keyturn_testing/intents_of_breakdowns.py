@@ -24,7 +24,7 @@ BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer again what nobody heard",
-        weight=14,
+        weight=24,
         needs=frozenset({Capability.FAULTS}),
         aims=frozenset({"I14.6"}),
         possible=lambda situation: bool(faults.unheard_cards(situation)),

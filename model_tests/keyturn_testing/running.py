@@ -42,7 +42,7 @@ class Profile:
 PROFILES: Mapping[str, Profile] = {
     each.name: each
     for each in (
-        Profile(name="quick", examples=60, steps=30),
+        Profile(name="quick", examples=80, steps=30),
         Profile(name="standard", examples=300, steps=40),
         Profile(name="deep", examples=3000, steps=60),
     )

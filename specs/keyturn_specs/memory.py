@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from attrs import evolve, field, frozen
 
 from keyturn.branches import Outcome, Unheard
-from keyturn.operations import CardRespond, CommandSettle, Exported, Operation, StateExport, StateImport
+from keyturn.operations import CardPresent, CardRespond, CommandSettle, Exported, Operation, StateExport, StateImport
 from keyturn.responses import Accepted, Failed, InFlight, Rejected, Resolved, Restored, readings
 from keyturn.values import CardId, CommandId, IdempotencyKey
 
@@ -21,14 +21,15 @@ class Memory:
 
     `keys` are the idempotency keys of commands as they were first told. `in_flight` are the commands that wait, with their
     cards, and `survived` those that waited when the system was restarted (L11). `unheard` are the cards of which an answer's
-    reply was lost (I14.6). `exported` are the states that hosts keep, by their text, and `restored` the cards of those that
-    came back (I14.8).
+    reply was lost (I14.6), and `presented_unheard` says that there may be a card whose id nobody heard. `exported` are the
+    states that hosts keep, by their text, and `restored` the cards of those that came back (I14.8).
     """
 
     keys: Mapping[CommandId, IdempotencyKey] = field(factory=dict)
     in_flight: Mapping[CommandId, CardId] = field(factory=dict)
     survived: frozenset[CommandId] = frozenset()
     unheard: frozenset[CardId] = frozenset()
+    presented_unheard: bool = False
     exported: Mapping[str, CardId] = field(factory=dict)
     restored: frozenset[CardId] = frozenset()
 
@@ -55,7 +56,12 @@ def remembered(memory: Memory, operation: Operation, outcome: Outcome | Unheard 
         case CardRespond(), None | Unheard():
             card = _card_of(operation)
             return memory if card is None else evolve(memory, unheard=memory.unheard | {card})
-        case CommandSettle(), Resolved() | Failed() | Restored() if operation.command in memory.in_flight:
+        case CardPresent(), None | Unheard():
+            return evolve(memory, presented_unheard=True)
+        case CommandSettle(), Resolved() | Failed() | Restored() | None | Unheard() if (
+            operation.command in memory.in_flight
+        ):
+            # Whoever does not hear how a settlement went knows no longer that the command waits.
             waiting = {command: card for command, card in memory.in_flight.items() if command != operation.command}
             return evolve(memory, in_flight=waiting)
         case StateExport(), Exported():

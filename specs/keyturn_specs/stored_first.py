@@ -27,7 +27,7 @@ def _offered_and_not_readable(seen: Observation) -> str | None:
             if stored is not None and stored.status in OPEN:
                 same = (stored.payload, stored.payload_hash) == (offered.payload, offered.payload_hash)
                 return None if same else f"the card {offered.id} was offered with another payload or hash than it reads"
-        case Rejected(current_card=str(card)):
+        case Rejected(current_card=str(card)) if card in seen.after.cards or not seen.memory.presented_unheard:
             stored = seen.after.cards.get(card)
             due = stored is not None and stored.expires_at is not None and stored.status is InteractionStatus.EXPIRED
             if stored is not None and (stored.status in OPEN or due):

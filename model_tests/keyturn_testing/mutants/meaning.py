@@ -74,7 +74,8 @@ def _cuts_texts_short(turn: Turn) -> Possibility:
     if card is None or not turn.refused_with(RefusalCode.FREEFORM_TOO_LONG, RefusalCode.FREEFORM_FORBIDDEN):
         return turn.chosen
     option = card.payload.option(str(turn.sent.get("option_id")))
-    assert option is not None
+    if option is None:
+        return turn.chosen
     text = str(turn.sent.get("freeform_input"))[: option.freeform.max_length or 0] or None
     return turn.instead(turn.answering(freeform_input=text))
 

@@ -142,6 +142,9 @@ ALSO_OF_THE_REFERENCE = frozenset(
         "a number out of range may be malformed",
         "an empty id may be malformed",
         "a response beyond 64 KiB may be read",
+        # A fault that was armed takes the reply away, and options that are named twice are one way too many.
+        "an error that is not definite may have happened",
+        "what else a client sends may be refused as malformed",
         "a missing revision of an unknown card may be malformed",
         "an empty owner may be an owner like any other",
         "`refuse` alone: a second blocking card is refused",
