@@ -65,7 +65,7 @@ def _responses(world: World, operation: CardRespond, claims: Claims) -> Iterator
             continue
         interaction = owned(world, response.interaction_id, operation.account, operation.conversation)
         if interaction is None:
-            near = {"I7.7"} if _is_near(world, operation, response.interaction_id) else set()
+            near = {"I7.7"} if _is_near(world, response.interaction_id) else set()
             yield refuse(start, RefusalCode.NOT_FOUND, "I19.1", *near)
             # What is no id of the system's own form may be malformed; only the card tells what else a response must name.
             if near or None in (response.expected_case_revision, response.option_id):
@@ -83,13 +83,9 @@ def _responses(world: World, operation: CardRespond, claims: Claims) -> Iterator
             yield from _by_status(start, interaction, with_text(response, text), claims)
 
 
-def _is_near(world: World, operation: CardRespond, sent: str) -> bool:
-    """Whether an id that is nobody's is like that of a card of the asker's, to a comparison that is not exact (I7.7)."""
-    mine = (
-        (each.key.account, each.conversation) == (operation.account, operation.conversation) and each.id
-        for each in world.interactions
-    )
-    return world.interaction(sent) is None and any(each and alike(each, sent) for each in mine)
+def _is_near(world: World, sent: str) -> bool:
+    """Whether an id that is nobody's is like a card's, to a comparison that is not exact (I7.7)."""
+    return world.interaction(sent) is None and any(alike(each.id, sent) for each in world.interactions)
 
 
 def dismiss(world: World, operation: CardDismiss, claims: Claims) -> Iterator[Branch]:

@@ -166,5 +166,6 @@ def present_unanswerable(situation: Situation, pick: Pick) -> Call:
         (InteractionKind.CONFIRM_COMMAND.value, options[:1]),
         (InteractionKind.BOOLEAN.value, options[:1]),
     )
-    kind, wrong = pick(spoiled)
+    offered = {each.value for each in situation.kinds}
+    kind, wrong = pick([each for each in spoiled if each[0] in offered] or [(str(call.params["kind"]), [])])
     return evolve(call, params={**call.params, "kind": kind, "payload": {**payload, "options": wrong}})

@@ -74,7 +74,7 @@ def _meetings(situation: Situation) -> Sequence[Drawn]:
 
 def _settle_well(situation: Situation, pick: Pick) -> Call:
     command = pick([each for each in situation.commands if each.believed.settlement is None])
-    end = {"result": "committed", "on_failure": pick(("record", "restore"))}
+    end = {"result": "committed", "on_failure": pick(("record", "restore", "restore"))}
     return Call(operation="command.settle", params={"command": command.id, **end})
 
 

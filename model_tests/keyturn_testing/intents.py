@@ -280,7 +280,7 @@ INTENTS: tuple[Intent, ...] = (
         draw=edges.answer_with_a_wrong_set,
     ),
     Intent(
-        name="list cards", weight=1, aims=frozenset({"L8"}), needs=frozenset({Capability.LIST}), draw=drawing.list_cards
+        name="list cards", weight=4, aims=frozenset({"L8"}), needs=frozenset({Capability.LIST}), draw=drawing.list_cards
     ),
     Intent(
         name="answer by an id that looks alike",

@@ -32,14 +32,14 @@ BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer a card that was given back",
-        weight=14,
+        weight=26,
         aims=frozenset({"L6", "I14.7"}),
         possible=lambda situation: bool(faults.given_back(situation)),
         draw=faults.answer_given_back,
     ),
     Intent(
         name="export what a host keeps",
-        weight=2,
+        weight=4,
         needs=frozenset({Capability.SNAPSHOT}),
         aims=frozenset({"I14.8"}),
         possible=drawing.has_cards,
@@ -47,7 +47,7 @@ BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="restore what a host kept",
-        weight=3,
+        weight=6,
         needs=frozenset({Capability.SNAPSHOT}),
         aims=frozenset({"I14.8"}),
         possible=lambda situation: bool(situation.states),
@@ -55,7 +55,7 @@ BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer a restored card again",
-        weight=5,
+        weight=16,
         needs=frozenset({Capability.SNAPSHOT}),
         aims=frozenset({"I14.8"}),
         possible=lambda situation: bool(faults.restored_cards(situation)),

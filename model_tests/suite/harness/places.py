@@ -96,7 +96,7 @@ def _may_be_malformed(taken: Taken, name: str) -> bool:
 
 
 def _is_no_option(taken: Taken, name: str) -> bool:
-    return taken.refused(RefusalCode.UNKNOWN_OPTION, RefusalCode.MALFORMED) and taken.sent["option_id"] != "0"
+    return taken.refused(RefusalCode.UNKNOWN_OPTION, RefusalCode.MALFORMED) and taken.sent.get("option_id") != "0"
 
 
 def _is_no_card(taken: Taken, name: str) -> bool:
@@ -129,7 +129,7 @@ def _chooses(number: int) -> Callable[[Taken], bool]:
     def reached(taken: Taken) -> bool:
         card = taken.answered
         both = () if card is None else twins(card.payload)
-        return bool(both) and taken.accepted and taken.sent["option_id"] == both[number].id
+        return bool(both) and taken.accepted and taken.sent.get("option_id") == both[number].id
 
     return reached
 
@@ -137,7 +137,7 @@ def _chooses(number: int) -> Callable[[Taken], bool]:
 def _chooses_the_other_twin(taken: Taken) -> bool:
     card = taken.answered
     both = [] if card is None else [each.id for each in twins(card.payload)]
-    return card is not None and {taken.sent["option_id"], card.resolved_option} == set(both) != set()
+    return card is not None and {taken.sent.get("option_id"), card.resolved_option} == set(both) != set()
 
 
 def _again(status: InteractionStatus, same: bool) -> Callable[[Taken], bool]:
@@ -145,7 +145,7 @@ def _again(status: InteractionStatus, same: bool) -> Callable[[Taken], bool]:
         card = taken.answered
         if card is None or card.status is not status or taken.refused(RefusalCode.NOT_FOUND, RefusalCode.MALFORMED):
             return False
-        return (taken.sent["option_id"] == card.resolved_option) is same
+        return (taken.sent.get("option_id") == card.resolved_option) is same
 
     return reached
 

@@ -20,7 +20,6 @@ from keyturn_specs.requirement import ByInvariant, Requirement
 from keyturn_specs.scenario import Scenario, scenarios
 from keyturn_testing import driver, intents, judging, scenario_source
 from keyturn_testing.driver import Driver
-from keyturn_testing.engines import stateful
 from keyturn_testing.matching import Matching
 from keyturn_testing.mutants import MUTANTS, MutantStore
 from keyturn_testing.observing import Observer
@@ -31,7 +30,7 @@ from keyturn_testing.running import Profile, Record, Run
 
 from ..command_line.test_verdict import TestVerdict as Verdicts
 from . import test_believed as believed
-from .systems import SHORT, exercised, held
+from .systems import QUICK, exercised, held
 
 Break = Callable[[pytest.MonkeyPatch, Path], None]
 Notice = Callable[[], None]
@@ -64,8 +63,8 @@ def every_requirement_has_a_witness() -> None:
 
 
 def the_stateful_engine_exercises_what_is_common() -> None:
-    """The test that the reference holds and nothing passes vacuously, for what a short run always meets."""
-    record = held(ReferenceStore, profile=SHORT, engines=("stateful",))
+    """The test that the reference holds and nothing passes vacuously, for what a quick run always meets."""
+    record = held(ReferenceStore, profile=QUICK, engines=("stateful",))
     assert [each for each in ("A1", "E1", "I5.1", "I14.1", "I19.8", "L3") if not exercised(record).get(each)] == []
 
 
@@ -144,8 +143,8 @@ def _differ_never(patch: pytest.MonkeyPatch, folder: Path) -> None:
 def _keep_every_hypothesis(patch: pytest.MonkeyPatch, folder: Path) -> None:
     explain = Oracle.explain
 
-    def believe(self: Oracle, *seen: object) -> Explanation:
-        explanation = explain(self, *seen)  # type: ignore[arg-type]  # it is handed on as it came
+    def believe(self: Oracle, *seen: object, restarted: bool = False) -> Explanation:
+        explanation = explain(self, *seen, restarted=restarted)  # type: ignore[arg-type]  # it is handed on as it came
         return evolve(explanation, hypotheses=explanation.hypotheses or self.hypotheses)
 
     patch.setattr(Oracle, "explain", believe)
@@ -160,7 +159,7 @@ def _mask_everything(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 def _only_open_cases(patch: pytest.MonkeyPatch, folder: Path) -> None:
-    patch.setattr(stateful, "possible_intents", lambda now: [intents.INTENTS[0]])
+    patch.setattr(intents, "possible_intents", lambda now: [intents.INTENTS[0]])
 
 
 def _always_end_with_success(patch: pytest.MonkeyPatch, folder: Path) -> None:
