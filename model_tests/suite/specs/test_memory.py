@@ -66,12 +66,18 @@ class TestCommands:
         steps = ((answer(CARD), accepted(ONE)), (answer(OTHER), accepted(TWO, None)), (settle(ONE), outcome))
         assert after(*steps) == Memory(keys={ONE: KEY}, in_flight={TWO: OTHER})
 
-    @pytest.mark.parametrize("outcome", [REFUSED, None, LOST])
-    def test_a_settlement_that_was_refused_or_not_heard_ends_nothing(self, outcome: Outcome | Unheard | None) -> None:
-        """Nobody knows that the command ended; one that never waited ends nothing either."""
+    def test_a_settlement_that_was_refused_ends_nothing(self) -> None:
+        """The command still waits; one that never waited ends nothing either."""
         first = (answer(CARD), accepted(ONE))
-        assert after(first, (settle(ONE), outcome)) == after(first)
+        assert after(first, (settle(ONE), REFUSED)) == after(first)
         assert after(first, (settle(TWO), resolved())) == after(first)
+
+    @pytest.mark.parametrize("outcome", [None, LOST])
+    def test_after_a_settlement_that_was_not_heard_nobody_knows_of_the_command(self, outcome: Unheard | None) -> None:
+        """It may have ended, so that it is not due any more, also after a restart (L11)."""
+        steps = ((answer(CARD), accepted(ONE)), (answer(OTHER), accepted(TWO)), (settle(ONE), outcome))
+        assert after(*steps).in_flight == {TWO: OTHER}
+        assert after(*steps, (ops.Restart(), ops.Done()), restarted=True).survived == {TWO}
 
     def test_another_command_of_the_card_says_that_the_first_has_ended(self) -> None:
         """A card waits for one command: a settlement that was not heard was made, and is not due any more."""
