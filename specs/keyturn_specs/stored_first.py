@@ -54,15 +54,17 @@ def _forgotten_by_a_restart(seen: Observation) -> str | None:
     crashed = not isinstance(seen.operation, ops.Restart)
     for card, before in seen.before.cards.items():
         after = seen.after.cards.get(card)
+        if before is None or after == before:
+            continue
         # A process that crashed may have done before what it was asked to.
-        moved = after is not None and crashed and (after.payload, after.payload_hash) == _content(before)
-        if before is not None and after != before and not moved and (after is None or _settled(before) != after):
+        moved = (
+            after is not None
+            and crashed
+            and (after.payload, after.payload_hash) == (before.payload, before.payload_hash)
+        )
+        if not moved and (after is None or _settled(before) != after):
             return f"the card {card} read {before.status} before the restart and {_read(after)} after it"
     return None
-
-
-def _content(view: CardView | None) -> tuple[object, object]:
-    return (None, None) if view is None else (view.payload, view.payload_hash)
 
 
 def _read(view: CardView | None) -> str:

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from keyturn.cards import FreeformKind, FreeformPolicy, InteractionOption
 from keyturn.responses import (
+    DEEPEST_RESPONSE,
     LARGEST_RESPONSE,
     NEVER_ON_RESOLVED,
     RefusalCode,
     Response,
     failing_checks,
+    need_not_be_read,
     readings,
     refusal_of_text,
     texts,
@@ -309,3 +311,27 @@ class TestNeverOnResolved:
     def test_the_two_codes_are_named(self) -> None:
         """No other code is kept from a Resolved card."""
         assert {"stale_revision", "expired"} == NEVER_ON_RESOLVED
+
+
+class TestWhatNeedNotBeRead:
+    """Beyond 64 levels, 64 KiB, or with U+0000 or half a surrogate pair, an error of the conversation is as good as a refusal."""
+
+    @pytest.mark.parametrize("sent", [None, "yes", [], {"a": ["b", {"c": 1}]}, {"note": "\u0001"}])
+    def test_what_a_system_must_be_able_to_read(self, sent: object) -> None:
+        """Any JSON within the limits, however wrong it is."""
+        assert not need_not_be_read(sent)
+
+    @pytest.mark.parametrize(
+        "sent", [{"note": "\u0000"}, {"no\u0000te": 1}, "\ud800", {"note": "a" * LARGEST_RESPONSE}]
+    )
+    def test_what_it_need_not_read(self, sent: object) -> None:
+        """Text that other programs cannot hold, and more than the limit."""
+        assert need_not_be_read(sent)
+
+    def test_the_depth_is_counted_in_levels(self) -> None:
+        """Sixty-four objects and lists inside each other are read, and one more need not be."""
+        deep: object = "leaf"
+        for level in range(DEEPEST_RESPONSE):
+            deep = [deep] if level % 2 else {"in": deep}
+        assert not need_not_be_read(deep)
+        assert need_not_be_read([deep])
