@@ -75,7 +75,7 @@ def _keeps_the_replaced_card(turn: Turn) -> Possibility:
 
 
 def _offers_before_it_stores(turn: Turn) -> Possibility:
-    if not isinstance(turn.operation, ops.CardPresent) or len(turn.state.world.interactions) < 2:
+    if not isinstance(turn.chosen.branch.outcome, Presented) or len(turn.state.world.interactions) < 2:
         return turn.chosen
     forgotten = evolve(turn.state.world, issued=turn.chosen.state.world.issued)
     return evolve(turn.chosen, state=evolve(turn.state, world=forgotten))
