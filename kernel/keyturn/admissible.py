@@ -11,29 +11,31 @@ from itertools import combinations
 from attrs import evolve
 
 from keyturn import operations as ops
+from keyturn.afflicting import afflicted
 from keyturn.answering import dismiss, owned, respond
 from keyturn.branches import Branch, branch, refuse
 from keyturn.capabilities import Claims
 from keyturn.cards import view
+from keyturn.faults import OF_A_CARD, Armed
 from keyturn.presenting import present
 from keyturn.responses import Found, RefusalCode
 from keyturn.settling import settle
-from keyturn.status import InteractionEvent
+from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.table import OPEN
-from keyturn.values import LAST_INSTANT, CardId, Instant, milliseconds
+from keyturn.values import LAST_INSTANT, CardId, Instant, Untrusted, milliseconds
 from keyturn.wire import is_sendable_operation
 from keyturn.world import Case, Settlement, Unfolding, World
 
 
 def _reset(world: World, operation: ops.Reset, claims: Claims) -> Iterator[Branch]:
-    yield branch(Unfolding(World(now=operation.now, issued=world.issued)), ops.Done())
+    yield branch(Unfolding(World(now=operation.now, issued=world.issued)), ops.Done(), "I6.7")
 
 
 def _open(world: World, operation: ops.CaseOpen, claims: Claims) -> Iterator[Branch]:
     if world.case(operation.key) is None:
         world = evolve(world, cases=(*world.cases, Case(key=operation.key)))
     opened = Unfolding(world).close(operation.key, closed=False)
-    yield branch(opened, ops.CaseOpened(revision=world.revision(operation.key)))
+    yield branch(opened, ops.CaseOpened(revision=world.revision(operation.key)), "L2")
 
 
 def _edit(world: World, operation: ops.CaseEdit, claims: Claims) -> Iterator[Branch]:
@@ -75,7 +77,7 @@ def _get(world: World, operation: ops.CardGet, claims: Claims) -> Iterator[Branc
     if owned(world, operation.card, operation.account, operation.conversation) is None:
         yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
     if interaction is not None and interaction.key.account == operation.account:
-        yield branch(start, Found(card=view(interaction)))
+        yield branch(start, Found(card=view(interaction)), "I6.5")
 
 
 def _list(world: World, operation: ops.CardList, claims: Claims) -> Iterator[Branch]:
@@ -100,12 +102,54 @@ def _advance(world: World, operation: ops.ClockAdvance, claims: Claims) -> Itera
         yield refuse(Unfolding(world), RefusalCode.MALFORMED)
         return
     now = Instant(world.now + milliseconds(operation.seconds))
-    yield branch(Unfolding(evolve(world, now=now)), ops.ClockAdvanced(now=now))
+    yield branch(Unfolding(evolve(world, now=now)), ops.ClockAdvanced(now=now), "L7")
 
 
 def _next(world: World, operation: ops.CommandNext, claims: Claims) -> Iterator[Branch]:
     following = Settlement(result=operation.result, on_failure=operation.on_failure)
-    yield branch(Unfolding(evolve(world, next_settlement=following)), ops.Done())
+    yield branch(Unfolding(evolve(world, next_settlement=following)), ops.Done(), "L3")
+
+
+def _export(world: World, operation: ops.StateExport, claims: Claims) -> Iterator[Branch]:
+    """What a host keeps is for a card that is still open; of one that has ended there may be nothing to keep."""
+    start = Unfolding(world)
+    interaction = owned(world, operation.card, operation.account, operation.conversation)
+    if interaction is None:
+        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
+        return
+    kept = {"card": interaction.id, "payload_hash": interaction.payload_hash}
+    yield branch(start, ops.Exported(state=Untrusted(kept)), "I14.8")
+    if interaction.status not in OPEN:
+        yield refuse(start, RefusalCode.NOT_ANSWERABLE, "L2")
+        yield refuse(start, RefusalCode.NOT_FOUND, "L2")
+
+
+def _import(world: World, operation: ops.StateImport, claims: Claims) -> Iterator[Branch]:
+    """The card is the server's: restoring what a host kept of it neither makes it nor moves it (I14.8)."""
+    start, kept = Unfolding(world), operation.state
+    card = kept.get("card") if isinstance(kept, Mapping) else None
+    interaction = world.interaction(card) if isinstance(card, str) else None
+    if interaction is None or not isinstance(kept, Mapping) or kept.get("payload_hash") != interaction.payload_hash:
+        for code in (RefusalCode.MALFORMED, RefusalCode.NOT_FOUND, RefusalCode.UNVERIFIABLE):
+            yield refuse(start, code, "I19.4")
+        return
+    yield branch(start, ops.Done(), "I14.8", "L2")
+    if interaction.status is not InteractionStatus.ACTIVE:
+        yield refuse(start, RefusalCode.NOT_ANSWERABLE, "L2")
+
+
+def _arm(world: World, operation: ops.FaultArm, claims: Claims) -> Iterator[Branch]:
+    """Arm a fault; one that hits the response to a card must say to which."""
+    start = Unfolding(world)
+    if operation.card is None and operation.fault in OF_A_CARD:
+        yield refuse(start, RefusalCode.MALFORMED, "I19.6")
+        return
+    if operation.card is not None and world.interaction(operation.card) is None:
+        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
+        return
+    card = operation.card if operation.fault in OF_A_CARD else None
+    armed = Armed(fault=operation.fault, card=card)
+    yield branch(Unfolding(evolve(world, armed=(*world.armed, armed))), ops.Done(), "I7.9")
 
 
 def _restart(world: World, operation: ops.Restart, claims: Claims) -> Iterator[Branch]:
@@ -127,7 +171,10 @@ RULES: Mapping[type[ops.Operation], Callable[..., Iterator[Branch]]] = {
     ops.ClockAdvance: _advance,
     ops.CommandSettle: settle,
     ops.CommandNext: _next,
+    ops.StateExport: _export,
+    ops.StateImport: _import,
     ops.Restart: _restart,
+    ops.FaultArm: _arm,
 }
 """The rule of each operation; reads of history have none."""
 
@@ -144,12 +191,21 @@ def admissible(world: World, operation: ops.Operation, claims: Claims) -> tuple[
     rule = RULES[type(operation)]
     if not is_sendable_operation(operation):
         return (refuse(Unfolding(world), RefusalCode.MALFORMED, "I19.6"),)
-    branches = list(rule(world, operation, claims))
+    branches = list(afflicted(rule, world, operation, claims))
     for start in () if isinstance(operation, ops.Reset) else lazily_expired(world):
         branches.extend(
-            evolve(each, happened=(*start.happened, *each.happened)) for each in rule(start.world, operation, claims)
+            evolve(each, happened=(*start.happened, *each.happened))
+            for each in afflicted(rule, start.world, operation, claims)
         )
-    return tuple(branches)
+    return (*branches, *_refused_as_nobody(world, operation))
+
+
+def _refused_as_nobody(world: World, operation: ops.Operation) -> Iterator[Branch]:
+    """An empty account or conversation may be refused wherever it would write something: it need not be an owner (I19.7)."""
+    nobody = "" in (getattr(operation, "account", None), getattr(operation, "conversation", None))
+    if nobody and isinstance(operation, ops.CardPresent | ops.CaseOpen):
+        for code in (RefusalCode.MALFORMED, RefusalCode.NOT_FOUND, RefusalCode.INVALID_CARD):
+            yield refuse(Unfolding(world), code, "I19.7")
 
 
 def lazily_expired(world: World) -> Iterator[Unfolding]:

@@ -50,10 +50,15 @@ ONLY_ANSWERS = Need(
     lambda payload: all(option.action.action_class is ActionClass.ANSWERS for option in payload.options),
 )
 
+NO_FREE_TEXT = Need(
+    "options that take no free text",
+    lambda payload: all(option.freeform.kind is FreeformKind.FORBIDDEN for option in payload.options),
+)
+
 NEEDS_OF_KIND: Mapping[InteractionKind, tuple[Need, ...]] = {
     InteractionKind.BOOLEAN: (TWO_OPTIONS,),
     InteractionKind.SINGLE_SELECT: (AN_OPTION,),
-    InteractionKind.MULTI_SELECT: (AN_OPTION, ONLY_ANSWERS),
+    InteractionKind.MULTI_SELECT: (AN_OPTION, ONLY_ANSWERS, NO_FREE_TEXT),
     InteractionKind.FREEFORM: (A_PROMPT, A_TEXT),
     InteractionKind.REVIEW_CHANGES: (A_CHANGE, AN_AUTHORISING, A_WAY_OUT),
     InteractionKind.CONFIRM_COMMAND: (AN_AUTHORISING, A_WAY_OUT),

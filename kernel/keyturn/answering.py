@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 
 from keyturn.branches import Branch, branch, refuse
 from keyturn.capabilities import Capability, Claims
-from keyturn.cards import ActionClass, DeclineAndRecord, Interaction, InteractionOption, Result
+from keyturn.cards import ActionClass, DeclineAndRecord, Interaction, InteractionKind, InteractionOption, Result
 from keyturn.operations import CardDismiss, CardRespond, Cause
 from keyturn.responses import (
     NEVER_ON_RESOLVED,
@@ -25,9 +25,12 @@ from keyturn.responses import (
     Replayed,
     Resolved,
     Response,
+    alike,
     failing_checks,
     failing_to_dismiss,
     has_more,
+    options_of,
+    policy_of,
     readings,
     texts,
     with_text,
@@ -62,17 +65,27 @@ def _responses(world: World, operation: CardRespond, claims: Claims) -> Iterator
             continue
         interaction = owned(world, response.interaction_id, operation.account, operation.conversation)
         if interaction is None:
-            yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
-            if response.expected_case_revision is None:
-                yield refuse(start, RefusalCode.MALFORMED, "I19.6")
+            near = {"I7.7"} if _is_near(world, response.interaction_id) else set()
+            yield refuse(start, RefusalCode.NOT_FOUND, "I19.1", *near)
+            # What is no id of the system's own form may be malformed; only the card tells what else a response must name.
+            if near or None in (response.expected_case_revision, response.option_id):
+                yield refuse(start, RefusalCode.MALFORMED, "I19.6", *near)
+            continue
+        if response.chosen_of(interaction.kind) is None:
+            yield refuse(start, RefusalCode.MALFORMED, "I19.6")
             continue
         bound = Capability.REVISIONS in claims and interaction.case_revision is not None
         if bound and response.expected_case_revision is None:
             yield refuse(start, RefusalCode.MALFORMED, "I19.6")
             continue
-        option = interaction.payload.option(response.option_id)
-        for text in (response.freeform_input,) if option is None else texts(option, response):
+        policy = policy_of(interaction, response)
+        for text in (response.freeform_input,) if policy is None else texts(policy, response):
             yield from _by_status(start, interaction, with_text(response, text), claims)
+
+
+def _is_near(world: World, sent: str) -> bool:
+    """Whether an id that is nobody's is like a card's, to a comparison that is not exact (I7.7)."""
+    return world.interaction(sent) is None and any(alike(each.id, sent) for each in world.interactions)
 
 
 def dismiss(world: World, operation: CardDismiss, claims: Claims) -> Iterator[Branch]:
@@ -100,19 +113,39 @@ def dismiss(world: World, operation: CardDismiss, claims: Claims) -> Iterator[Br
 
 @frozen
 class _Asked:
-    """What was asked of a card: which option, none for a dismissal, at which revision."""
+    """What was asked of a card: which options, none for a dismissal, at which revision."""
 
-    option: str | None
+    options: frozenset[str] | None
     revision: int | None
+
+    def is_again(self, interaction: Interaction) -> bool:
+        """Whether a card that was answered is asked for the very same."""
+        return self.options == _decided(interaction)
+
+
+def _decided(interaction: Interaction) -> frozenset[str] | None:
+    result = interaction.result
+    if result is not None and result.options is not None:
+        return frozenset(result.options)
+    return None if interaction.resolved_option is None else frozenset({interaction.resolved_option})
+
+
+_FIELDS_OF: Mapping[Capability, str] = {
+    Capability.REVISIONS: "expected_case_revision",
+    Capability.FREEFORM: "freeform_input",
+}
+"""The fields of a response that mean nothing to a system without the capability: whatever stands there may be ignored."""
 
 
 def _readings(sent: object, claims: Claims) -> tuple[Response | None, ...]:
-    """Return the readings of a response; without `revisions` whatever stands in the field of the revision may be ignored."""
-    every = readings(sent)
-    if Capability.REVISIONS in claims or not isinstance(sent, Mapping):
-        return every
-    without = {name: value for name, value in sent.items() if name != "expected_case_revision"}
-    return tuple(dict.fromkeys((*every, *readings(without))))
+    """Return the readings of a response, also those of a system that ignores the fields which it does not know (I7.3)."""
+    if not isinstance(sent, Mapping):
+        return readings(sent)
+    known = [sent]
+    for capability, field in _FIELDS_OF.items():
+        if capability not in claims:
+            known += [{name: value for name, value in each.items() if name != field} for each in known]
+    return tuple(dict.fromkeys(reading for each in known for reading in readings(each)))
 
 
 def _by_status(start: Unfolding, interaction: Interaction, response: Response, claims: Claims) -> Iterator[Branch]:
@@ -123,10 +156,11 @@ def _by_status(start: Unfolding, interaction: Interaction, response: Response, c
         start.world.now,
         revisions=Capability.REVISIONS in claims,
     )
-    option = interaction.payload.option(response.option_id)
-    if interaction.status is InteractionStatus.ACTIVE and not failing and option is not None:
-        yield from _take(start, interaction, option, response.freeform_input, claims)
-    asked = _Asked(response.option_id, response.expected_case_revision)
+    options = options_of(interaction, response)
+    if interaction.status is InteractionStatus.ACTIVE and not failing and options is not None:
+        yield from _take(start, interaction, options, response.freeform_input, claims)
+    chosen = response.chosen_of(interaction.kind) or ()
+    asked = _Asked(frozenset(chosen), response.expected_case_revision)
     yield from _refused(start, interaction, asked, failing, claims)
 
 
@@ -166,7 +200,7 @@ def _not_active(start: Unfolding, interaction: Interaction, asked: _Asked, claim
         yield branch(start, InFlight(command=command.id, idempotency_key=command.idempotency_key), "I14.3")
         return
     if status is InteractionStatus.RESOLVED and result is not None:
-        ids = {"I14.2"} if asked.option == interaction.resolved_option else {"I14.2", "I14.4"}
+        ids = {"I14.2"} if asked.is_again(interaction) else {"I14.2", "I14.4"}
         yield branch(start, Replayed(result=result), *ids)
         if Capability.REPLAY in claims:
             return
@@ -178,7 +212,7 @@ def _not_active(start: Unfolding, interaction: Interaction, asked: _Asked, claim
     if status is InteractionStatus.EXPIRED:
         yield refuse(start, RefusalCode.EXPIRED, *ids)
     same = _SAME_AGAIN.get(status)
-    if same is not None and result is not None and asked.option == interaction.resolved_option:
+    if same is not None and result is not None and asked.is_again(interaction):
         yield branch(start, same(result=result), "L2")
         yield branch(start, Replayed(result=result), "L2")
 
@@ -205,9 +239,17 @@ def _current(world: World, interaction: Interaction) -> CardId | None:
 
 
 def _take(
-    start: Unfolding, interaction: Interaction, option: InteractionOption, text: str | None, claims: Claims
+    start: Unfolding,
+    interaction: Interaction,
+    options: tuple[InteractionOption, ...],
+    text: str | None,
+    claims: Claims,
 ) -> Iterator[Branch]:
     """Take a response that passed every check (A1): the class of the stored action says what becomes of the card."""
+    if interaction.kind is InteractionKind.MULTI_SELECT:
+        yield _answer_with_a_set(start, interaction, options)
+        return
+    (option,) = options
     match option.action.action_class:
         case ActionClass.AUTHORISES:
             yield from _authorise(start, interaction, option, text, claims)
@@ -266,6 +308,16 @@ def _answer(start: Unfolding, interaction: Interaction, option: InteractionOptio
     """Resolve without a command: accept and commit in one step, no effect, no new revision."""
     result = _result(start, interaction, option, text)
     unfolding = start.move(interaction.id, InteractionEvent.ACCEPT, Cause(option=option.id), option=option.id)
+    unfolding = unfolding.move(interaction.id, InteractionEvent.COMMIT, result=result)
+    return branch(unfolding, Resolved(result=result), "A1", "A3")
+
+
+def _answer_with_a_set(start: Unfolding, interaction: Interaction, options: tuple[InteractionOption, ...]) -> Branch:
+    """Resolve a card that asks for a set, with the chosen options in stored order; none of them runs a command."""
+    current = start.world.revision(interaction.key)
+    chosen = tuple(each.id for each in options)
+    result = Result(card=interaction.id, options=chosen, effects=(), case_revision=current)
+    unfolding = start.move(interaction.id, InteractionEvent.ACCEPT)
     unfolding = unfolding.move(interaction.id, InteractionEvent.COMMIT, result=result)
     return branch(unfolding, Resolved(result=result), "A1", "A3")
 

@@ -1,7 +1,7 @@
 """One admissible thing that may happen, as a value.
 
 A branch is an outcome, the world after it, what happened on the way, and the ids of the requirements that demand it. Rules
-build branches from an unfolding; nothing else does.
+build branches from an unfolding; nothing else does. An answer that nobody hears is an outcome too: of it only the world tells.
 """
 
 from typing import TypeAlias
@@ -10,6 +10,7 @@ from attrs import frozen
 
 from keyturn import operations as ops
 from keyturn import responses as res
+from keyturn.faults import FaultKind
 from keyturn.world import Unfolding, World
 
 Outcome: TypeAlias = (
@@ -34,21 +35,33 @@ Outcome: TypeAlias = (
     | ops.Effects
     | ops.Ledger
     | ops.Metrics
+    | ops.Exported
 )
 """Everything that an operation can answer."""
+
+
+@frozen
+class Unheard:
+    """The reply was lost, or the process ended (JSON-RPC -32000, not definite, or nothing at all).
+
+    `answer` is what nobody heard, and nothing where the process ended before anything was done.
+    """
+
+    fault: FaultKind
+    answer: Outcome | None
 
 
 @frozen
 class Branch:
     """An outcome, the world that it leads to, what happened, and the requirements that demand it."""
 
-    outcome: Outcome
+    outcome: Outcome | Unheard
     world: World
     happened: tuple[ops.LedgerEntry | ops.Effect, ...]
     because: frozenset[str]
 
 
-def branch(unfolding: Unfolding, outcome: Outcome, *because: str) -> Branch:
+def branch(unfolding: Unfolding, outcome: Outcome | Unheard, *because: str) -> Branch:
     """Return the branch that ends an unfolding with an outcome."""
     return Branch(outcome, unfolding.world, unfolding.happened, frozenset(because))
 

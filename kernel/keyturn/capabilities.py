@@ -29,9 +29,12 @@ class Capability(StrEnum):
     FOR_REVISION = "for_revision"
     LEDGER = "ledger"
     METRICS = "metrics"
+    MULTI_SELECT = "multi_select"
     ORDERED_CHECKS = "ordered_checks"
     CODED_REFUSALS = "coded_refusals"
     RESTART = "restart"
+    SNAPSHOT = "snapshot"
+    FAULTS = "faults"
 
 
 Claims: TypeAlias = frozenset[Capability]
@@ -57,9 +60,12 @@ ADDS: Mapping[Capability, str] = {
     Capability.FOR_REVISION: "`card.present` can name the revision that its content was made from",
     Capability.LEDGER: "the ledger of every transition can be read",
     Capability.METRICS: "counters of what was written, resolved, refused as stale and failed",
+    Capability.MULTI_SELECT: "cards that are answered with a set of options, `option_ids`",
     Capability.ORDERED_CHECKS: "refusal codes follow the order of the checks exactly",
     Capability.CODED_REFUSALS: "refusal codes are meaningful",
     Capability.RESTART: "the system can be restarted on its data",
+    Capability.SNAPSHOT: "what a host keeps of a pending card can be exported and imported",
+    Capability.FAULTS: "the suite can make the next read, write, commit or reply go wrong, or the process end",
 }
 """What each capability adds, for messages and the reference pages."""
 

@@ -244,10 +244,14 @@ class PayloadView:
 
 @frozen(kw_only=True)
 class Result:
-    """What a resolution gave: the same for ever, field by field (I14.2)."""
+    """What a resolution gave: the same for ever, field by field (I14.2).
+
+    `options` are those that were chosen of a `multi_select` card, in stored order; such a result has no `option`.
+    """
 
     card: CardId
     option: str | None = None
+    options: tuple[str, ...] | None = None
     command: CommandId | None = field(default=None, metadata={"lenient": True})
     effects: tuple[EffectId, ...]
     case_revision: Revision

@@ -2,7 +2,7 @@
 
 A refusal of the domain is never an error: it is an outcome (`keyturn.responses.Rejected`). Errors are for callers that
 broke the contract of a function: reading input (`NotCanonical`, `Unreadable`), stepping a machine (`IllegalTransition`),
-or asking a store for what it does not offer (`Unsupported`, `OperationFailed`).
+or asking a store for what it does not offer or could not do (`Unsupported`, `OperationFailed`, `Crashed`).
 """
 
 
@@ -40,6 +40,10 @@ class IllegalTransition(KeyturnError):
 
 class Unsupported(KeyturnError):
     """Asking: the system does not offer this operation (JSON-RPC -32601)."""
+
+
+class Crashed(KeyturnError):
+    """Asking: the process ended, because a fault was armed that ends it; the store can be restarted."""
 
 
 class OperationFailed(KeyturnError):

@@ -31,13 +31,13 @@ class Effect:
 
 @frozen(kw_only=True)
 class Cause:
-    """Why a transition happened; accept, commit, fail and restore name their command (E1).
+    """Why a transition happened; accept, commit, fail and restore name their command (E1), and a decline may.
 
     `code` is why a command did not commit, or why cards were withdrawn, in the words of whoever withdrew them.
     """
 
     option: str | None = field(default=None, metadata={"lenient": True})
-    command: CommandId | None = None
+    command: CommandId | None = field(default=None, metadata={"lenient": True})
     reason: Literal["revision_changed", "superseded", "case_closed", "administrative"] | None = None
     code: str | None = field(default=None, metadata={"lenient": True})
     superseded_by: CardId | None = None

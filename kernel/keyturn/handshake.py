@@ -9,7 +9,7 @@ from typing import ClassVar, cast
 
 from attrs import field, frozen
 
-from keyturn.capabilities import ALL_CLAIMS, Claims
+from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
 from keyturn.cards import InteractionKind
 from keyturn.errors import Unreadable
 from keyturn.values import Json
@@ -33,7 +33,7 @@ class SystemName:
 
 @frozen(kw_only=True)
 class Offers:
-    """Which kinds and stored actions the system's cards can have; left out = all but `multi_select`."""
+    """Which kinds and stored actions the system's cards can have; left out = all, `multi_select` where it is claimed."""
 
     kinds: tuple[str, ...] | None = None
     actions: tuple[str, ...] | None = None
@@ -52,8 +52,9 @@ class Description:
     environment: str | None = None
 
     def offered_kinds(self) -> tuple[InteractionKind, ...]:
-        """The kinds that the suite may present, in their declared order."""
-        every = [kind for kind in InteractionKind if kind is not InteractionKind.MULTI_SELECT]
+        """The kinds that the suite may present, in their declared order; `multi_select` only where it is claimed."""
+        sets = Capability.MULTI_SELECT in self.claims
+        every = [kind for kind in InteractionKind if sets or kind is not InteractionKind.MULTI_SELECT]
         return tuple(kind for kind in every if self.offers.kinds is None or kind in self.offers.kinds)
 
 

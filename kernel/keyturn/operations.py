@@ -8,18 +8,18 @@ all derived from these declarations, so that an operation cannot mean two things
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from attrs import field, frozen
+from attrs import frozen
 
 from keyturn.capabilities import Capability
 from keyturn.cards import (
     NEVER_BY_TEXT,
-    CardView,
     InteractionKind,
     InteractionPayload,
     RiskClass,
     TextResolutionPolicy,
 )
 from keyturn.evidence import NOTHING_COUNTED, Cause, Effect, LedgerEntry, Metrics
+from keyturn.faults import FaultKind
 from keyturn.responses import (
     Accepted,
     Declined,
@@ -33,16 +33,38 @@ from keyturn.responses import (
     Resolved,
     Restored,
 )
-from keyturn.values import (
-    CardId,
-    CaseKey,
-    CommandId,
-    Instant,
-    Revision,
-    Untrusted,
+from keyturn.results import (
+    Cards,
+    CardsExpired,
+    CardsInvalidated,
+    CaseEdited,
+    CaseOpened,
+    ClockAdvanced,
+    Done,
+    Effects,
+    Exported,
+    Ledger,
 )
+from keyturn.values import CardId, CaseKey, CommandId, Instant, Revision, Untrusted
 
-__all__ = ["NOTHING_COUNTED", "Cause", "Effect", "LedgerEntry", "Metrics"]
+__all__ = [
+    "NOTHING_COUNTED",
+    "Cards",
+    "CardsExpired",
+    "CardsInvalidated",
+    "CaseEdited",
+    "CaseOpened",
+    "Cause",
+    "ClockAdvanced",
+    "Done",
+    "Effect",
+    "Effects",
+    "Exported",
+    "Ledger",
+    "LedgerEntry",
+    "Metrics",
+]
+"""Beside the operations, what they answer."""
 
 
 @frozen(kw_only=True)
@@ -50,68 +72,6 @@ class Settings:
     """What a run asks of the deployment."""
 
     allow_text_resolution_for_low_risk: bool = False
-
-
-@frozen(kw_only=True)
-class Done:
-    """The operation was performed; there is nothing to say."""
-
-
-@frozen(kw_only=True)
-class CaseOpened:
-    """The case is open; its current revision."""
-
-    revision: Revision
-
-
-@frozen(kw_only=True)
-class CaseEdited:
-    """The record changed: its new revision, and the set of cards that this invalidated (I13.3)."""
-
-    revision: Revision
-    invalidated: tuple[CardId, ...] = field(metadata={"unordered": True})
-
-
-@frozen(kw_only=True)
-class CardsInvalidated:
-    """The set of cards that closing a case, or withdrawing its cards, invalidated (I13.11)."""
-
-    invalidated: tuple[CardId, ...] = field(metadata={"unordered": True})
-
-
-@frozen(kw_only=True)
-class Cards:
-    """The open cards of one conversation, oldest first (L8)."""
-
-    cards: tuple[CardView, ...] = field(metadata={"by_age": True})
-
-
-@frozen(kw_only=True)
-class CardsExpired:
-    """The set of cards that this sweep expired (L7)."""
-
-    expired: tuple[CardId, ...] = field(metadata={"unordered": True})
-
-
-@frozen(kw_only=True)
-class ClockAdvanced:
-    """The clock's new time."""
-
-    now: Instant
-
-
-@frozen(kw_only=True)
-class Effects:
-    """The effects of a case, in commit order."""
-
-    effects: tuple[Effect, ...]
-
-
-@frozen(kw_only=True)
-class Ledger:
-    """The ledger of a case, in order; entries that one operation wrote for several cards come in any order."""
-
-    entries: tuple[LedgerEntry, ...] = field(metadata={"batched": True})
 
 
 @frozen(kw_only=True)
@@ -334,19 +294,44 @@ class Restart(Operation):
     results: ClassVar[tuple[type, ...]] = (Done,)
 
 
+@frozen(kw_only=True)
+class StateExport(Operation):
+    """Returns what a host keeps of a pending card: a checkpoint, a run state; never effects."""
+
+    method: ClassVar[str] = "state.export"
+    needs: ClassVar[Capability] = Capability.SNAPSHOT
+    changes: ClassVar[bool] = False
+    results: ClassVar[tuple[type, ...]] = (Exported, Rejected)
+    account: str
+    conversation: str
+    card: CardId
+
+
+@frozen(kw_only=True)
+class StateImport(Operation):
+    """Restores what a host kept of a pending card; the card is what it has become since (I14.8)."""
+
+    method: ClassVar[str] = "state.import"
+    needs: ClassVar[Capability] = Capability.SNAPSHOT
+    results: ClassVar[tuple[type, ...]] = (Done, Rejected)
+    state: Untrusted
+
+
+@frozen(kw_only=True)
+class FaultArm(Operation):
+    """Makes the next operation that the fault can hit go wrong, once; some faults name a card (I19.2)."""
+
+    method: ClassVar[str] = "fault.arm"
+    needs: ClassVar[Capability] = Capability.FAULTS
+    results: ClassVar[tuple[type, ...]] = (Done, Rejected)
+    fault: FaultKind
+    card: CardId | None = None
+
+
 OPERATIONS: tuple[type[Operation], ...] = (
     *(Reset, CaseOpen, CaseEdit, CaseClose, CardPresent, CardGet, CardList, CardRespond, CardDismiss),
-    *(
-        CardWithdraw,
-        CardExpireDue,
-        ClockAdvance,
-        CommandSettle,
-        CommandNext,
-        ReadEffects,
-        ReadLedger,
-        ReadMetrics,
-        Restart,
-    ),
+    *(CardWithdraw, CardExpireDue, ClockAdvance, CommandSettle, CommandNext, ReadEffects, ReadLedger, ReadMetrics),
+    *(StateExport, StateImport, Restart, FaultArm),
 )
 """Every operation, in the order of the reference pages."""
 

@@ -112,8 +112,20 @@ class Port(Protocol):
         """`metrics`: Reads the counters, for the observer (E3)."""
         ...
 
+    def state_export(self, *, account: str, conversation: str, card: str) -> Answer:
+        """`state.export`: Returns what a host keeps of a pending card: a checkpoint, a run state; never effects."""
+        ...
+
+    def state_import(self, *, state: Json) -> Answer:
+        """`state.import`: Restores what a host kept of a pending card; the card is what it has become since (I14.8)."""
+        ...
+
     def restart(self) -> Answer:
         """`restart`: Stops the system and starts it again on its data."""
+        ...
+
+    def fault_arm(self, *, fault: str, card: str | None = None) -> Answer:
+        """`fault.arm`: Makes the next operation that the fault can hit go wrong, once; some faults name a card (I19.2)."""
         ...
 
 
@@ -239,6 +251,18 @@ class OperationMethods(ABC):
         """`metrics`: Reads the counters, for the observer (E3)."""
         return self._call("metrics", {})
 
+    def state_export(self, *, account: str, conversation: str, card: str) -> dict[str, Json]:
+        """`state.export`: Returns what a host keeps of a pending card: a checkpoint, a run state; never effects."""
+        return self._call("state.export", {"account": account, "conversation": conversation, "card": card})
+
+    def state_import(self, *, state: Json) -> dict[str, Json]:
+        """`state.import`: Restores what a host kept of a pending card; the card is what it has become since (I14.8)."""
+        return self._call("state.import", {"state": state})
+
     def restart(self) -> dict[str, Json]:
         """`restart`: Stops the system and starts it again on its data."""
         return self._call("restart", {})
+
+    def fault_arm(self, *, fault: str, card: str | None = None) -> dict[str, Json]:
+        """`fault.arm`: Makes the next operation that the fault can hit go wrong, once; some faults name a card (I19.2)."""
+        return self._call("fault.arm", {"fault": fault, "card": card})

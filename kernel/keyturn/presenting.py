@@ -8,6 +8,8 @@ sweep has reached may be found Active or Expired.
 
 from collections.abc import Iterator
 
+from attrs import evolve
+
 from keyturn.answerability import problems_of
 from keyturn.branches import Branch, branch, refuse
 from keyturn.capabilities import Capability, Claims
@@ -30,7 +32,7 @@ def present(world: World, operation: CardPresent, claims: Claims) -> Iterator[Br
     if (
         not _can_expire(operation, world.now)
         or problems_of(operation.kind, operation.payload)
-        or operation.kind is InteractionKind.MULTI_SELECT
+        or (operation.kind is InteractionKind.MULTI_SELECT and Capability.MULTI_SELECT not in claims)
     ):
         yield refuse(start, RefusalCode.INVALID_CARD, "A4")
         return
@@ -42,14 +44,16 @@ def present(world: World, operation: CardPresent, claims: Claims) -> Iterator[Br
     if not operation.blocking or occupant is None:
         yield _write(start, operation, None)
         return
+    shared = () if occupant.conversation == operation.conversation else ("I5.6",)
     if occupant.overdue(world.now):
         yield _write(start.move(occupant.id, InteractionEvent.EXPIRE), operation, None)
     if operation.on_occupied == "refuse":
-        yield refuse(start, RefusalCode.SLOT_OCCUPIED, "I5.2")
+        yield refuse(start, RefusalCode.SLOT_OCCUPIED, "I5.2", *shared)
     elif occupant.status is InteractionStatus.RESOLVING:
-        yield refuse(start, RefusalCode.SLOT_OCCUPIED, "I5.4")
+        yield refuse(start, RefusalCode.SLOT_OCCUPIED, "I5.4", *shared)
     else:
-        yield _write(start, operation, occupant)
+        replaced = _write(start, operation, occupant)
+        yield evolve(replaced, because=replaced.because | set(shared))
 
 
 def _can_expire(operation: CardPresent, now: Instant) -> bool:

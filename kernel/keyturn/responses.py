@@ -13,7 +13,17 @@ from unicodedata import normalize
 
 from attrs import evolve, field, frozen
 
-from keyturn.cards import CardView, FreeformKind, Interaction, InteractionOption, Result, is_blank
+from keyturn.cards import (
+    NO_TEXT,
+    CardView,
+    FreeformKind,
+    FreeformPolicy,
+    Interaction,
+    InteractionKind,
+    InteractionOption,
+    Result,
+    is_blank,
+)
 from keyturn.status import InteractionStatus
 from keyturn.values import LARGEST_INTEGER, CardId, CommandId, IdempotencyKey, Revision, is_sendable
 
@@ -141,15 +151,22 @@ Settled: TypeAlias = Resolved | Failed | Restored
 
 @frozen(kw_only=True)
 class Response:
-    """All that a client may send: the InteractionResponse of the guide."""
+    """All that a client may send: the InteractionResponse of the guide; a `multi_select` card takes `option_ids`."""
 
     interaction_id: str
-    option_id: str
+    option_id: str | None = None
+    option_ids: tuple[str, ...] | None = None
     expected_case_revision: int | None = None
     freeform_input: str | None = None
 
+    def chosen_of(self, kind: InteractionKind) -> tuple[str, ...] | None:
+        """Return the ids that were chosen of a card of this kind; nothing when the response has none for it."""
+        if kind is InteractionKind.MULTI_SELECT:
+            return self.option_ids
+        return None if self.option_id is None else (self.option_id,)
 
-_RESPONSE_FIELDS = frozenset(("interaction_id", "option_id", "expected_case_revision", "freeform_input"))
+
+_OF_EVERY_RESPONSE = frozenset(("interaction_id", "expected_case_revision", "freeform_input"))
 
 
 LARGEST_RESPONSE = 64 * 1024
@@ -160,6 +177,25 @@ def _is_too_large(sent: object) -> bool:
     return len(json.dumps(sent, ensure_ascii=False).encode()) > LARGEST_RESPONSE
 
 
+DEEPEST_RESPONSE = 64
+"""Past so many objects and lists inside each other a system need not read a response."""
+
+
+def need_not_be_read(sent: object) -> bool:
+    """Whether a response is beyond what a system must be able to read: an error of the conversation is as good as a refusal."""
+    return not is_sendable(sent) or _is_too_large(sent) or _is_too_deep(sent)
+
+
+def _is_too_deep(sent: object) -> bool:
+    level: list[object] = [sent]
+    for _ in range(DEEPEST_RESPONSE + 1):
+        nested = [each for each in level if isinstance(each, Mapping | list | tuple)]
+        level = [inner for each in nested for inner in (each.values() if isinstance(each, Mapping) else each)]
+        if not nested:
+            return False
+    return True
+
+
 def readings(sent: object) -> tuple[Response | None, ...]:
     """Return every admissible reading of what a client sent, the strictest first; nothing stands for `malformed`.
 
@@ -168,44 +204,77 @@ def readings(sent: object) -> tuple[Response | None, ...]:
     """
     if not isinstance(sent, Mapping):
         return (None,)
-    card, option = sent.get("interaction_id"), sent.get("option_id")
+    card, option, options = sent.get("interaction_id"), sent.get("option_id"), sent.get("option_ids")
     revision, text = sent.get("expected_case_revision"), sent.get("freeform_input")
     number = int(revision) if isinstance(revision, float) and revision.is_integer() else revision
     if isinstance(number, bool) or not (number is None or isinstance(number, int)):
         return (None,)
-    if not (isinstance(card, str) and isinstance(option, str) and (text is None or isinstance(text, str))):
+    if not (isinstance(card, str) and isinstance(option, str | None) and isinstance(text, str | None)):
         return (None,)
-    if not is_sendable(sent):
+    chosen = _set_of_ids(options)
+    if (option is None and chosen is None) or not is_sendable(sent):
         return (None,)
-    read = Response(interaction_id=card, option_id=option, expected_case_revision=number, freeform_input=text)
+    read = Response(
+        interaction_id=card,
+        option_id=option,
+        option_ids=chosen,
+        expected_case_revision=number,
+        freeform_input=text,
+    )
     out_of_range = number is not None and not 1 <= number <= LARGEST_INTEGER
-    if card == "" or option == "" or isinstance(revision, float) or out_of_range:
+    if "" in (card, option, *(chosen or ())) or isinstance(revision, float) or out_of_range:
         return (None, read)
     return (read,) if not has_more(sent) and not _is_too_large(sent) else (read, None)
 
 
+def _set_of_ids(sent: object) -> tuple[str, ...] | None:
+    """Return the ids of a set, possibly empty; nothing for what is no list of ids, or names one twice."""
+    if not isinstance(sent, list | tuple) or not all(isinstance(each, str) for each in sent):
+        return None
+    return tuple(sent) if len(set(sent)) == len(sent) else None
+
+
 def has_more(sent: object) -> bool:
-    """Whether a client sent more than the fields of a response (I7.3)."""
-    return isinstance(sent, Mapping) and not sent.keys() <= _RESPONSE_FIELDS
+    """Whether a client sent more than the fields of a response, of which either names options (I7.3)."""
+    if not isinstance(sent, Mapping):
+        return False
+    named = "option_ids" if sent.get("option_id") is None else "option_id"
+    return not sent.keys() <= _OF_EVERY_RESPONSE | {named, "option_id"}
 
 
-def _alike(stored: str, sent: str) -> bool:
+def alike(stored: str, sent: str) -> bool:
     """Whether two different ids could be taken for the same by a comparison that is not exact (I7.7)."""
     one, other = (normalize("NFKC", each).casefold().strip() for each in (stored, sent))
     return one == other or (bool(other) and one.startswith(other))
 
 
-def texts(option: InteractionOption, response: Response) -> tuple[str | None, ...]:
+def policy_of(interaction: Interaction, response: Response) -> FreeformPolicy | None:
+    """Return what free text a response may bring: that of the option, none with a set; nothing for unknown options."""
+    chosen = options_of(interaction, response)
+    if chosen is None:
+        return None
+    return NO_TEXT if interaction.kind is InteractionKind.MULTI_SELECT else chosen[0].freeform
+
+
+def options_of(interaction: Interaction, response: Response) -> tuple[InteractionOption, ...] | None:
+    """Return the stored options that a response chooses, in stored order; nothing when one is not stored (I7.2)."""
+    ids = response.chosen_of(interaction.kind)
+    options = interaction.payload.options
+    if ids is None or not {each.id for each in options}.issuperset(ids):
+        return None
+    return tuple(each for each in options if each.id in ids)
+
+
+def texts(policy: FreeformPolicy, response: Response) -> tuple[str | None, ...]:
     """Return the admissible readings of the free text: blank text is no text, but may be refused (I7.4)."""
     text = response.freeform_input
     if text is None or not is_blank(text):
         return (text,)
-    return (None, text) if option.freeform.kind is FreeformKind.FORBIDDEN else (None,)
+    return (None, text) if policy.kind is FreeformKind.FORBIDDEN else (None,)
 
 
-def refusal_of_text(option: InteractionOption, text: str | None) -> RefusalCode | None:
-    """Return why the option's policy does not take this text, or nothing; length counts code points (I7.4)."""
-    policy = option.freeform
+def refusal_of_text(policy: FreeformPolicy, text: str | None) -> RefusalCode | None:
+    """Return why a policy does not take this text, or nothing; length counts code points (I7.4)."""
     if policy.kind is FreeformKind.FORBIDDEN:
         return None if text is None else RefusalCode.FREEFORM_FORBIDDEN
     if text is None:
@@ -230,11 +299,11 @@ def failing_checks(
 
     `current` is the case's revision; `revisions` says whether revisions are judged at all.
     """
-    option = interaction.payload.option(response.option_id)
-    refused = None if option is None else refusal_of_text(option, response.freeform_input)
+    policy = policy_of(interaction, response)
+    refused = None if policy is None else refusal_of_text(policy, response.freeform_input)
     return (
         *_late(interaction, now),
-        *(() if option is not None else (_unknown(interaction, response.option_id),)),
+        *(() if policy is not None else (_unknown(interaction, response),)),
         *_stale(interaction, response.expected_case_revision, current, revisions=revisions),
         *(() if refused is None else (Refusal(refused, frozenset({"I7.4"})),)),
     )
@@ -247,8 +316,10 @@ def failing_to_dismiss(
     return (*_late(interaction, now), *_stale(interaction, expected, current, revisions=revisions))
 
 
-def _unknown(interaction: Interaction, sent: str) -> Refusal:
-    near = any(_alike(each.id, sent) for each in interaction.payload.options)
+def _unknown(interaction: Interaction, response: Response) -> Refusal:
+    sent = response.chosen_of(interaction.kind) or ()
+    stored = {each.id for each in interaction.payload.options}
+    near = any(alike(each, other) for each in stored for other in sent if other not in stored)
     return Refusal(RefusalCode.UNKNOWN_OPTION, frozenset({"I7.2", "I7.7"} if near else {"I7.2"}))
 
 

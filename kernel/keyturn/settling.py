@@ -1,8 +1,8 @@
 """How a command ends: committed, failed, or restored.
 
 A commit is the only thing that makes an effect. It runs against the revision that the command expects; on a case that has
-moved it fails, or gives the card back, as `revision_conflict` (I13.5). The same settlement again gets the first reply
-again and another one is a conflict (L5).
+moved it fails, or gives the card back, as `revision_conflict` (I13.5), and where a fault was armed as `command_failed`
+(L3). The same settlement again gets the first reply again and another one is a conflict (L5).
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from attrs import evolve
 from keyturn.branches import Branch, branch, refuse
 from keyturn.capabilities import Capability, Claims
 from keyturn.cards import ConfirmCommands, Interaction, InteractionOption, Result
+from keyturn.faults import FaultKind
 from keyturn.operations import Cause, CommandSettle
 from keyturn.responses import Failed, FailureCode, RefusalCode, Resolved, Restored
 from keyturn.status import InteractionEvent
@@ -88,6 +89,13 @@ def settlements(start: Unfolding, command: Command, settlement: Settlement, clai
     moved = Capability.REVISIONS in claims and start.world.revision(interaction.key) != command.accepted_at
     if settlement.result == "failed":
         yield from fall_through(start, command, settlement, FailureCode.COMMAND_FAILED, claims)
+        return
+    fault = next((each for each in start.world.armed if each.fault is FaultKind.COMMIT_FAILS), None)
+    if fault is not None:
+        hit = evolve(start, world=start.world.disarmed(fault))
+        yield from fall_through(hit, command, settlement, FailureCode.COMMAND_FAILED, claims)
+        for spared in (start, hit) if moved else ():
+            yield from fall_through(spared, command, settlement, FailureCode.REVISION_CONFLICT, claims)
         return
     if not moved or interaction.case_revision is None:
         yield commit(start, command, settlement, claims)

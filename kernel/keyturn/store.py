@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from attrs import evolve, field, frozen
 
 from keyturn.admissible import admissible, lazily_expired
-from keyturn.branches import Branch, Outcome
+from keyturn.branches import Branch, Outcome, Unheard
 from keyturn.capabilities import ALL_CLAIMS, Claims
+from keyturn.errors import Crashed, OperationFailed
+from keyturn.faults import CRASHES
 from keyturn.handshake import describe
 from keyturn.operations import (
     NOTHING_COUNTED,
@@ -34,10 +36,11 @@ from keyturn.version import VERSION
 from keyturn.world import World
 
 
-def counted(happened: tuple[LedgerEntry | Effect, ...], outcome: Outcome | None) -> Metrics:
-    """Return what one operation adds to the counters; a restore counts nowhere (E3)."""
+def counted(happened: tuple[LedgerEntry | Effect, ...], outcome: Outcome | Unheard | None) -> Metrics:
+    """Return what one operation adds to the counters, heard or not; a restore counts nowhere (E3)."""
     entries = [each for each in happened if isinstance(each, LedgerEntry)]
-    stale = isinstance(outcome, Rejected) and outcome.code is RefusalCode.STALE_REVISION
+    answer = outcome.answer if isinstance(outcome, Unheard) else outcome
+    stale = isinstance(answer, Rejected) and answer.code is RefusalCode.STALE_REVISION
     if not entries and not stale:
         return NOTHING_COUNTED
     return Metrics(
@@ -56,7 +59,7 @@ class History:
     batches: tuple[tuple[LedgerEntry, ...], ...] = ()
     metrics: Metrics = NOTHING_COUNTED
 
-    def after(self, happened: tuple[LedgerEntry | Effect, ...], outcome: Outcome | None = None) -> "History":
+    def after(self, happened: tuple[LedgerEntry | Effect, ...], outcome: Outcome | Unheard | None = None) -> "History":
         """Return the history with what one more operation made happen; entries are numbered from 1."""
         more = counted(happened, outcome)
         if not happened and more is NOTHING_COUNTED:
@@ -118,12 +121,26 @@ def lazily_swept(state: State) -> Iterator[State]:
 
 
 def _told(state: State, operation: ReadEffects | ReadLedger | ReadMetrics) -> Possibility:
-    outcome: Outcome = state.history.metrics
-    if isinstance(operation, ReadEffects):
-        outcome = Effects(effects=state.effects_of(operation.key))
-    elif isinstance(operation, ReadLedger):
-        outcome = Ledger(entries=tuple(each for batch in state.batches_of(operation.key) for each in batch))
-    return Possibility(Branch(outcome, state.world, (), frozenset()), state)
+    outcome: Outcome
+    match operation:
+        case ReadEffects():
+            outcome, because = Effects(effects=state.effects_of(operation.key)), "E2"
+        case ReadLedger():
+            batches = state.batches_of(operation.key)
+            outcome, because = Ledger(entries=tuple(each for batch in batches for each in batch)), "E1"
+        case _:
+            outcome, because = state.history.metrics, "E3"
+    return Possibility(Branch(outcome, state.world, (), frozenset({because})), state)
+
+
+def heard(chosen: Branch) -> Outcome:
+    """Return what a branch answers; raise `OperationFailed` or `Crashed` where nobody hears it."""
+    outcome = chosen.outcome
+    if not isinstance(outcome, Unheard):
+        return outcome
+    if outcome.fault in CRASHES:
+        raise Crashed(f"the process ended, as it was asked to: {outcome.fault}")
+    raise OperationFailed("the reply was lost, as it was asked to be", definite=False)
 
 
 class ReferenceStore(OperationMethods):
@@ -141,4 +158,4 @@ class ReferenceStore(OperationMethods):
         """Perform one operation and return its outcome."""
         chosen = possibilities(self.state, operation, self.claims)[0]
         self.state = chosen.state
-        return chosen.branch.outcome
+        return heard(chosen.branch)

@@ -17,7 +17,7 @@ from cattrs.cols import homogenous_tuple_structure_factory
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 from cattrs.strategies import configure_tagged_union
 
-from keyturn.branches import Outcome
+from keyturn.branches import Outcome, Unheard
 from keyturn.cards import InteractionPayload, StoredAction
 from keyturn.errors import Unreadable
 from keyturn.operations import BY_METHOD, Operation
@@ -169,8 +169,13 @@ def is_sendable_operation(operation: Operation) -> bool:
     return Rejected not in operation.results or is_sendable(write(operation))
 
 
-def write_outcome(outcome: Outcome) -> dict[str, Json]:
-    """Write what an operation answers; outcomes that have a name carry it as `outcome`."""
+def write_outcome(outcome: Outcome | Unheard) -> dict[str, Json]:
+    """Write what an operation answers; outcomes that have a name carry it as `outcome`.
+
+    What nobody hears never crosses a wire; it is written for people and traces, by the fault that it comes from.
+    """
+    if isinstance(outcome, Unheard):
+        return {"unheard": outcome.fault.value}
     written = cast(dict[str, Json], write(outcome))
     name = getattr(outcome, "outcome", None)
     return written if name is None else {"outcome": name, **written}

@@ -10,6 +10,7 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from keyturn.cards import Interaction, InteractionOption, Result, final_arguments
+from keyturn.faults import Armed
 from keyturn.operations import Cause, Effect, LedgerEntry
 from keyturn.responses import Settled
 from keyturn.status import InteractionEvent, InteractionStatus
@@ -61,6 +62,12 @@ class World:
     interactions: tuple[Interaction, ...] = ()
     commands: tuple[Command, ...] = ()
     next_settlement: Settlement = Settlement()
+    armed: tuple[Armed, ...] = ()
+
+    def disarmed(self, armed: Armed) -> "World":
+        """Return the world after an armed fault has hit, which it does once; of two alike the other one still waits."""
+        place = self.armed.index(armed)
+        return evolve(self, armed=(*self.armed[:place], *self.armed[place + 1 :]))
 
     def case(self, key: CaseKey) -> Case | None:
         """Return the case, open or closed; nothing for one that was never opened."""

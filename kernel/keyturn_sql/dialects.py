@@ -7,6 +7,8 @@ it looks at is of one moment.
 """
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -71,6 +73,16 @@ def begin(connection: Connection, *, changes: bool) -> Transaction:
     # Not in an event of the engine, as the manual has it: those are looked for at every statement (a quarter of the time).
     connection.exec_driver_sql("BEGIN IMMEDIATE" if changes else "BEGIN")
     return transaction
+
+
+@contextmanager
+def refusing_to_write(connection: Connection) -> Iterator[None]:
+    """Let the database refuse every change on this connection, as it does when its disk is full or read-only."""
+    connection.exec_driver_sql("PRAGMA query_only = ON")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql("PRAGMA query_only = OFF")
 
 
 def application_id_of(path: Path) -> int:

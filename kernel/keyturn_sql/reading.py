@@ -95,6 +95,11 @@ def _around(connection: Connection, card: Interaction, commands: tuple[Command, 
     return _world(connection, cases=_cases(connection, card.key), interactions=interactions, commands=commands)
 
 
+def clock(connection: Connection) -> World:
+    """Return what of a world is neither a case nor a card nor a command."""
+    return _world(connection)
+
+
 def _clock(connection: Connection, operation: ops.Operation) -> World:
     return _world(connection)
 
@@ -113,7 +118,7 @@ def _slot(connection: Connection, operation: ops.CardPresent) -> World:
     return _world(connection, cases=_cases(connection, operation.key), interactions=occupant)
 
 
-def _card(connection: Connection, operation: ops.CardGet) -> World:
+def _card(connection: Connection, operation: ops.CardGet | ops.StateExport) -> World:
     asker = {"account": operation.account, "conversation": operation.conversation}
     return _world(connection, interactions=_cards(connection, OWNED_CARD, id=operation.card, **asker))
 
@@ -139,6 +144,17 @@ def _dismissed(connection: Connection, operation: ops.CardDismiss) -> World:
     if not asked:
         return _world(connection)
     return _around(connection, asked[0], _commands(connection, COMMANDS_OF_CARD, card=asked[0].id))
+
+
+def _imported(connection: Connection, operation: ops.StateImport) -> World:
+    card = operation.state.get("card") if isinstance(operation.state, Mapping) else None
+    return _world(connection, interactions=_cards(connection, CARD, id=card) if isinstance(card, str) else ())
+
+
+def _aimed_at(connection: Connection, operation: ops.FaultArm) -> World:
+    return _world(
+        connection, interactions=() if operation.card is None else _cards(connection, CARD, id=operation.card)
+    )
 
 
 def _settled(connection: Connection, operation: ops.CommandSettle) -> World:
@@ -168,7 +184,10 @@ SLICES: Mapping[type[ops.Operation], Callable[..., World]] = {
     ops.ClockAdvance: _clock,
     ops.CommandSettle: _settled,
     ops.CommandNext: _clock,
+    ops.StateExport: _card,
+    ops.StateImport: _imported,
     ops.Restart: _clock,
+    ops.FaultArm: _aimed_at,
 }
 """The slice of each operation that the kernel decides; reads of history have none."""
 

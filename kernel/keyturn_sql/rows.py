@@ -22,6 +22,7 @@ from keyturn.cards import (
     StoredAction,
     TextResolutionPolicy,
 )
+from keyturn.faults import Armed
 from keyturn.operations import Cause, CommandSettle, Effect, LedgerEntry, Metrics
 from keyturn.responses import Settled
 from keyturn.status import InteractionEvent, InteractionStatus
@@ -163,6 +164,22 @@ def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
+@frozen
+class _Faults:
+    """The armed faults as a record, for the wire."""
+
+    armed: tuple[Armed, ...] = ()
+
+
+def armed_text(armed: tuple[Armed, ...]) -> str:
+    """Return the armed faults as their column holds them."""
+    return document(write(_Faults(armed))).text
+
+
+def _armed(text: str) -> tuple[Armed, ...]:
+    return read(_Faults, Document(text).value, "the armed faults").armed
+
+
 # ---- The shapes ------------------------------------------------------------------------------------------------------
 
 
@@ -178,7 +195,9 @@ def _settlement(prefix: str) -> Shape[Settlement]:
 CASE_KEY: Shape[CaseKey] = _shape(CaseKey, "account", "workflow", case=_as_it_is("case_id"))
 """A case key, wherever one is kept."""
 
-WORLD: Shape[World] = _shape(World, "now", "issued", next_settlement=_settlement("next").kept())
+WORLD: Shape[World] = _shape(
+    World, "now", "issued", next_settlement=_settlement("next").kept(), armed=_as_text("armed", armed_text, _armed)
+)
 """What of a world is neither a case nor a card nor a command: the row of `meta`."""
 
 CASE: Shape[Case] = _shape(Case, "revision", "closed", key=CASE_KEY.kept())

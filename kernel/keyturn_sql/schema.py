@@ -26,7 +26,7 @@ from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.table import OPEN
 from keyturn_sql.dialects import EXACT_TEXT, WHOLE_NUMBER, partial_index
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Grows with every change of the tables; a store of another version is not opened."""
 
 _RESULTS, _POLICIES = ("committed", "failed"), ("record", "restore")
@@ -78,9 +78,10 @@ meta = Table(
     Column("issued", WHOLE_NUMBER, _at_least("issued", 0), nullable=False),
     Column("next_result", EXACT_TEXT, _one_of("next_result", _RESULTS), nullable=False),
     Column("next_on_failure", EXACT_TEXT, _one_of("next_on_failure", _POLICIES), nullable=False),
+    Column("armed", EXACT_TEXT, nullable=False),
     *(Column(each, WHOLE_NUMBER, _at_least(each, 0), nullable=False, default=0) for each in COUNTERS),
 )
-"""One row: whose file this is, the clock, how many ids were ever given out (I6.7), the next settlement, the counters (E3)."""
+"""One row: whose file this is, the clock, how many ids were ever given out (I6.7), what is to come, and the counters (E3)."""
 
 cases = Table(
     "cases",

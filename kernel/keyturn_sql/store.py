@@ -3,30 +3,34 @@
 The rules exist once, in the kernel: this store takes the first branch, as the reference store does, and so does all
 that the reference does, with the same ids. A change owns the database from its first look to its commit, so that a
 decision never rests on what another process has changed since; a read is of one moment. The database guards I5.1 and
-I14.1 a second time, and an operation that a guard or a condition refuses has not happened.
+I14.1 a second time, and an operation that a guard or a condition refuses has not happened. What cannot be read is not
+guessed (`unverifiable`), and what cannot be written is said (`unavailable`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias, cast
 
+from attrs import evolve
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from keyturn.admissible import admissible
 from keyturn.branches import Branch, Outcome
-from keyturn.capabilities import ALL_CLAIMS, Claims
-from keyturn.errors import OperationFailed, Unsupported
+from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
+from keyturn.errors import Crashed, OperationFailed, Unsupported
+from keyturn.faults import Armed, FaultKind
 from keyturn.handshake import describe
-from keyturn.operations import CardDismiss, CardRespond, Operation, Reset, Restart
+from keyturn.operations import CardDismiss, CardRespond, FaultArm, Operation, Reset, Restart
 from keyturn.port import OperationMethods
 from keyturn.responses import RefusalCode, Rejected
 from keyturn.values import Json
 from keyturn.version import VERSION
 from keyturn.wire import is_sendable_operation
 from keyturn.world import World
-from keyturn_sql import reading, schema, writing
-from keyturn_sql.dialects import Synchronous, begin, constraint_of, is_busy
+from keyturn_sql import afflicting, reading, schema, writing
+from keyturn_sql.dialects import Synchronous, begin, constraint_of, is_busy, refusing_to_write
 from keyturn_sql.files import SqliteFile
 from keyturn_sql.rows import Damaged
 
@@ -37,6 +41,37 @@ PATIENCE = 5.0
 """How many seconds a change waits for the change of another process."""
 
 
+class _NotDone(Exception):
+    """The database could not read or write, so the operation is refused and the transaction taken back."""
+
+    def __init__(self, code: RefusalCode) -> None:
+        super().__init__(code.value)
+        self.code = code
+
+
+@contextmanager
+def _refused(operation: Operation, can_be: bool, code: RefusalCode) -> Iterator[None]:
+    """Turn what the database could not do into a refusal, where the operation has one; a guard's own refusal stays.
+
+    Nothing may rest on a row that was changed from outside: an answer to it is refused (I19.4), anything else fails.
+    """
+    try:
+        yield
+    except Damaged as error:
+        if can_be:
+            raise _NotDone(code) from error
+        raise OperationFailed(f"{operation.method}: {error}; nothing was done", definite=True) from error
+    except DBAPIError as error:
+        if not can_be or isinstance(error, IntegrityError) or is_busy(error):
+            raise
+        raise _NotDone(code) from error
+
+
+def end_in_process(moment: FaultKind) -> NoReturn:
+    """Stand for the end of the process, where the store is an object in somebody else's."""
+    raise Crashed(f"the process ended, as it was asked to: {moment}")
+
+
 class SqlStore(OperationMethods):
     """The contract on a database: durable, and shared by every process that opens the same one.
 
@@ -44,11 +79,22 @@ class SqlStore(OperationMethods):
     of the commit itself is not definite. A store can be used from several threads; after a fork open another one.
     """
 
-    def __init__(self, database: SqliteFile, claims: Claims = ALL_CLAIMS, *, decide: Decide = admissible) -> None:
-        """Serve an open database; `claims` and `decide` as for the reference store and `admissible`."""
+    def __init__(
+        self,
+        database: SqliteFile,
+        claims: Claims = ALL_CLAIMS,
+        *,
+        decide: Decide = admissible,
+        crash: Callable[[FaultKind], NoReturn] = end_in_process,
+    ) -> None:
+        """Serve an open database; `claims` and `decide` as for the reference store and `admissible`.
+
+        `crash` ends the process when a fault is armed that does; in process it raises `Crashed`.
+        """
         self.database = database
         self.claims = claims
         self._decide = decide
+        self._crash = crash
 
     @classmethod
     def open(
@@ -74,18 +120,21 @@ class SqlStore(OperationMethods):
         claims: Claims = ALL_CLAIMS,
         *,
         decide: Decide = admissible,
+        crash: Callable[[FaultKind], NoReturn] = end_in_process,
         synchronous: Synchronous = "full",
         patience: float = PATIENCE,
     ) -> "SqlStore":
         """Open a test store that was made before, or make one; leave anything else as it is and raise `NotOurs`."""
         file = SqliteFile(path, "test", synchronous=synchronous, patience=patience)
-        return cls(file, claims, decide=decide)
+        return cls(file, claims, decide=decide, crash=crash)
 
     def describe(self) -> dict[str, Json]:
         """`describe`: what the store says of itself; only a test store says that it is one."""
-        said = describe(self.database.name, VERSION, self.claims)
-        if self.database.environment != "test":
-            del said["environment"]
+        if self.database.environment == "test":
+            return describe(self.database.name, VERSION, self.claims)
+        # What is claimed is mandatory, and nobody can arm a fault in the store of a service.
+        said = describe(self.database.name, VERSION, self.claims - {Capability.FAULTS})
+        del said["environment"]
         return said
 
     def close(self) -> None:
@@ -97,44 +146,79 @@ class SqlStore(OperationMethods):
 
         Raise `OperationFailed` when the database could not do it, `Unsupported` for a reset outside a test store.
         """
-        if isinstance(operation, Reset) and self.database.environment != "test":
-            raise Unsupported("this is the store of a service: it is never wiped; open a test store instead")
+        if isinstance(operation, Reset | FaultArm) and self.database.environment != "test":
+            raise Unsupported("this is the store of a service: it is never wiped or harmed; open a test store instead")
         if not is_sendable_operation(operation):
             return Rejected(code=RefusalCode.MALFORMED)
         if isinstance(operation, Restart):
             self.database.restart()
-        try:
-            return self._in_one_transaction(operation)
-        except Damaged as error:
-            # Nothing may rest on a row that was changed from outside: an answer to it is refused (I19.4).
-            if isinstance(operation, CardRespond | CardDismiss):
-                return Rejected(code=RefusalCode.UNVERIFIABLE)
-            raise OperationFailed(f"{operation.method}: {error}; nothing was done", definite=True) from error
+        armed: Armed | None = None
+        while True:
+            try:
+                return self._in_one_transaction(operation, armed)
+            except afflicting.Hit as hit:
+                # Where another process was faster, the fault has hit there, and another one may hit here.
+                armed = hit.armed
 
-    def _in_one_transaction(self, operation: Operation) -> Outcome:
+    def _in_one_transaction(self, operation: Operation, armed: Armed | None) -> Outcome:
         committing = False
         try:
             with self.database.engine.connect() as connection:
-                transaction = begin(connection, changes=operation.changes)
-                outcome = self._outcome(connection, operation)
+                if armed is not None and not self._disarm(connection, armed):
+                    armed = None
+                can_be = operation.changes and Rejected in operation.results
+                with _refused(operation, can_be, RefusalCode.UNAVAILABLE):
+                    transaction = begin(connection, changes=operation.changes)
+                outcome = self._outcome(connection, operation, armed)
+                self._may_end(FaultKind.CRASH_BEFORE_COMMIT, armed)
                 committing = operation.changes
                 transaction.commit()
-                return outcome
         except SQLAlchemyError as error:
             said = f"{operation.method}: {self._why(error)}"
             raise OperationFailed(said, definite=not committing) from error
+        except _NotDone as refused:
+            return Rejected(code=refused.code)
+        self._may_end(FaultKind.CRASH_AFTER_COMMIT, armed)
+        if armed is not None and armed.fault is FaultKind.REPLY_LOST:
+            raise OperationFailed("the reply was lost, as it was asked to be", definite=False)
+        return outcome
 
-    def _outcome(self, connection: Connection, operation: Operation) -> Outcome:
+    def _outcome(self, connection: Connection, operation: Operation, armed: Armed | None) -> Outcome:
         tell = reading.HISTORIES.get(type(operation))
         if tell is not None:
             return tell(connection, operation)
-        before = reading.SLICES[type(operation)](connection, operation)
-        chosen = self._decide(before, operation, self.claims)[0]
+        if armed is not None:
+            afflicting.BEFORE_READING[armed.fault](connection, armed)
+        with _refused(operation, isinstance(operation, CardRespond | CardDismiss), RefusalCode.UNVERIFIABLE):
+            before = reading.SLICES[type(operation)](connection, operation)
+        if armed is None:
+            chosen = self._decide(before, operation, self.claims)[0]
+            # A reset forgets what was armed; nothing of it hits.
+            spent = None if isinstance(operation, Reset) else afflicting.hit(before, chosen.world)
+            if spent is not None:
+                raise afflicting.Hit(spent)
+        else:
+            chosen = self._decide(afflicting.sparing(before), operation, self.claims)[0]
+            chosen = evolve(chosen, world=afflicting.spared(before, chosen.world))
         if isinstance(operation, Reset):
             writing.forget(connection)
-        if operation.changes:
-            writing.write(connection, before, chosen)
-        return chosen.outcome
+        fails = armed is not None and armed.fault is FaultKind.WRITE_FAILS
+        with (
+            _refused(operation, Rejected in operation.results, RefusalCode.UNAVAILABLE),
+            refusing_to_write(connection) if fails else nullcontext(),
+        ):
+            if operation.changes:
+                writing.write(connection, before, chosen)
+        # What nobody hears is a fault that hits, and was caught above.
+        return cast(Outcome, chosen.outcome)
+
+    def _disarm(self, connection: Connection, armed: Armed) -> bool:
+        with begin(connection, changes=True):
+            return afflicting.disarm(connection, reading.clock(connection), armed)
+
+    def _may_end(self, moment: FaultKind, armed: Armed | None) -> None:
+        if armed is not None and armed.fault is moment:
+            self._crash(moment)
 
     def _why(self, error: SQLAlchemyError) -> str:
         if isinstance(error, IntegrityError):

@@ -16,8 +16,11 @@ from keyturn.status import InteractionStatus
 from keyturn.table import OPEN, TERMINAL
 from keyturn.values import CaseKey
 from keyturn.wire import read
-from keyturn_testing.payloads import LONGEST_TEXT, payload
+from keyturn_testing.alike import FORMS, NO_STRINGS
+from keyturn_testing.dealing import Table
+from keyturn_testing.payloads import LONG_TEXT, LONGEST_TEXT, TWIN_FORMS, payload
 from keyturn_testing.situation import KnownCard, Situation
+from keyturn_testing.texts import TEXTS
 from keyturn_testing.traces import Call
 
 T = TypeVar("T")
@@ -26,13 +29,16 @@ ACCOUNTS = ("acme", "globex")
 WORKFLOWS = ("trip", "refund")
 CASES = ("case-1", "case-2")
 CONVERSATIONS = ("chat-1", "chat-2")
+TWINS: Table[str] = Table("twins", {name: name for name in TWIN_FORMS})
+ANY_TEXTS = tuple(TEXTS)
+"""Texts for answers that may not be taken: what is dealt should count."""
 
 
 class Pick(Protocol):
     """Chooses one of several things."""
 
     def __call__(self, choices: Sequence[T], /) -> T:
-        """Return one of the choices."""
+        """Return one of the choices; a `Table` is dealt where the source of chance can do that."""
 
 
 Drawn = Callable[[Situation, Pick], Call]
@@ -50,7 +56,13 @@ def open_case(situation: Situation, pick: Pick) -> Call:
     if closed and again:
         return _on_case("case.open", pick(closed))
     accounts = ACCOUNTS if situation.claimed(Capability.OWNERS) else ACCOUNTS[:1]
-    return _on_case("case.open", CaseKey(pick(accounts), pick(WORKFLOWS), pick(CASES)))
+    key = CaseKey(pick(accounts), pick(WORKFLOWS), pick(CASES))
+    beside = pick((True, False))
+    if situation.cases and beside:
+        # Only one part differs from a case that is known: whoever leaves that part out takes the two for one.
+        part = pick(("account", "workflow", "case"))
+        key = evolve(pick(situation.cases), **{part: getattr(key, part)})
+    return _on_case("case.open", key)
 
 
 def edit_case(situation: Situation, pick: Pick) -> Call:
@@ -83,9 +95,7 @@ def present_card(situation: Situation, pick: Pick) -> Call:
         "kind": kind.value,
         "blocking": situation.claimed(Capability.BLOCKING) and pick((True, True, False)),
         "revision_independent": situation.claimed(Capability.INDEPENDENT) and pick((False, False, True)),
-        "payload": payload(
-            kind, situation.number, text=situation.claimed(Capability.FREEFORM), offered=situation.actions
-        ),
+        "payload": _payload(situation, pick, kind),
         "on_occupied": pick(
             [each for each in ("refuse", "replace") if Capability(each) in situation.claims] or ["refuse"]
         ),
@@ -93,6 +103,18 @@ def present_card(situation: Situation, pick: Pick) -> Call:
     if situation.claimed(Capability.CLOCK) and pick((False, False, True)):
         params["expires_in"] = pick((60, 0.5, 3600))
     return Call(operation="card.present", params=params)
+
+
+def _payload(situation: Situation, pick: Pick, kind: InteractionKind) -> Mapping[str, object]:
+    """A payload of the stock: now and then one with twins, and one whose texts may be as long as a response."""
+    return payload(
+        kind,
+        situation.number,
+        text=situation.claimed(Capability.FREEFORM),
+        offered=situation.actions,
+        longest=pick((LONGEST_TEXT,) * 9 + (LONG_TEXT,)),
+        twin=pick(TWINS) if pick((False,) * 5 + (True,)) else None,
+    )
 
 
 def _case_for_a_card(situation: Situation, pick: Pick) -> CaseKey:
@@ -134,6 +156,25 @@ def presentable_kinds(
     )
 
 
+# Ids that are none.
+
+
+def unlike(card: KnownCard) -> Mapping[str, object]:
+    """Return the reference to an id of the form of a card's that nothing ever had."""
+    return {"$unlike": f"{card.offered.label}/card/id"}
+
+
+def like(card: KnownCard, form: str) -> Mapping[str, object]:
+    """Return the reference to an id that looks like a card's and is another."""
+    return {"$like": f"{card.offered.label}/card/id", "as": form}
+
+
+READS_ALIKE: Table[str] = Table(
+    "look-alike reads", {each: each for each in FORMS if each not in NO_STRINGS | {"empty"}}
+)
+"""The forms of look-alike ids outside a response: strings, and not empty."""
+
+
 # Answers.
 
 
@@ -148,27 +189,36 @@ def response_to(card: KnownCard, option: str, **changes: object) -> Call:
     """Return the response that chooses an option of a card, as its owner, with these changes."""
     asked = card.offered.asked
     owner = {name: changes.pop(name, getattr(asked, name)) for name in ("account", "conversation")}
-    response = {
-        "interaction_id": card.id,
-        "option_id": option,
-        "expected_case_revision": expected_revision(card),
-        **changes,
-    }
+    asks_for_a_set = card.believed.kind is InteractionKind.MULTI_SELECT
+    chosen: dict[str, object] = {"option_ids": [option]} if asks_for_a_set else {"option_id": option}
+    response = {"interaction_id": card.id, **chosen, "expected_case_revision": expected_revision(card), **changes}
     return Call(operation="card.respond", params={**owner, "response": response})
 
 
-def _text_for(option: InteractionOption, pick: Pick) -> dict[str, object]:
+def text_for(option: InteractionOption, pick: Pick, texts: Sequence[str] = ANY_TEXTS) -> dict[str, object]:
+    """Return the text that an option is chosen with, where one must come, and mostly where one may."""
     if option.freeform.kind is FreeformKind.FORBIDDEN:
         return {}
-    texts = ["because", "é" * LONGEST_TEXT, "👍🏽 ok"]
-    if option.freeform.kind is FreeformKind.OPTIONAL:
-        return {"freeform_input": pick([*texts, None])}
+    if option.freeform.kind is FreeformKind.OPTIONAL and pick((False, False, False, True)):
+        return {"freeform_input": None}
     return {"freeform_input": pick(texts)}
 
 
-def _rightly(card: KnownCard, pick: Pick) -> Call:
-    option = pick(card.believed.payload.options)
-    return response_to(card, option.id, **_text_for(option, pick))
+def a_set(card: KnownCard, pick: Pick) -> list[str]:
+    """Return a set of options of a card, in any order; now and then none, or all of them."""
+    ids = [each.id for each in card.believed.payload.options]
+    chosen = [each for each in ids if pick((True, False))]
+    return chosen[::-1] if pick((True, False)) else chosen
+
+
+def rightly(card: KnownCard, pick: Pick, texts: Sequence[str] = ANY_TEXTS) -> Call:
+    """Answer one card as its owner, with each class of action as often as another, or with any set of options."""
+    options = card.believed.payload.options
+    if card.believed.kind is InteractionKind.MULTI_SELECT:
+        return response_to(card, "", option_ids=a_set(card, pick))
+    chosen = pick(list(dict.fromkeys(each.action.action_class for each in options)))
+    option = pick([each for each in options if each.action.action_class is chosen])
+    return response_to(card, option.id, **text_for(option, pick, texts))
 
 
 def fresh_cards(situation: Situation) -> list[KnownCard]:
@@ -177,33 +227,15 @@ def fresh_cards(situation: Situation) -> list[KnownCard]:
 
 
 def answer(situation: Situation, pick: Pick) -> Call:
-    """Answer a fresh card rightly."""
-    return _rightly(pick(fresh_cards(situation)), pick)
+    """Answer a fresh card rightly, with each class of action as often as another."""
+    return rightly(pick(fresh_cards(situation)), pick, TEXTS)
 
 
 def answer_first(situation: Situation, pick: Pick) -> Call:
     """Choose one of the first two options of a fresh card: where it can authorise, they do."""
     card = pick(fresh_cards(situation))
     option = pick(card.believed.payload.options[:2])
-    return response_to(card, option.id, **_text_for(option, pick))
-
-
-def answer_unknown_option(situation: Situation, pick: Pick) -> Call:
-    """Choose an option that the card does not store: of another card, or one that looks alike."""
-    card = pick(fresh_cards(situation) or situation.cards)
-    mine = {each.id for each in card.believed.payload.options}
-    others = [each.id for known in situation.cards for each in known.believed.payload.options if each.id not in mine]
-    first = card.believed.payload.options[0].id
-    near = [first.upper(), f"{first} ", first[:-1], f"{first}_", "0"]
-    return response_to(card, pick([*dict.fromkeys(others), *near]))
-
-
-def answer_wrong_revision(situation: Situation, pick: Pick) -> Call:
-    """Answer a fresh card with a revision that it is not bound to."""
-    card = pick([each for each in fresh_cards(situation) if each.believed.case_revision is not None])
-    key = card.believed.key
-    revision = {"$revision": [key.account, key.workflow, key.case], "plus": pick((1, 7))}
-    return response_to(card, card.believed.payload.options[0].id, expected_case_revision=revision)
+    return response_to(card, option.id, **text_for(option, pick))
 
 
 def stale(situation: Situation) -> list[KnownCard]:
@@ -227,15 +259,27 @@ def answer_stale(situation: Situation, pick: Pick) -> Call:
 def answer_again(situation: Situation, pick: Pick) -> Call:
     """Answer a card again that was answered before, the same way or another."""
     card = pick(situation.with_status(InteractionStatus.RESOLVED, InteractionStatus.RESOLVING))
+    result = card.believed.result
+    if result is not None and result.options is not None:
+        again = list(result.options)
+        return response_to(card, "", option_ids=pick((again, again[::-1], a_set(card, pick))))
     chosen = card.believed.payload.option(card.believed.resolved_option or "")
     every = card.believed.payload.options
     option = pick(every if chosen is None else (chosen, chosen, *every))
-    return response_to(card, option.id, **_text_for(option, pick))
+    return response_to(card, option.id, **text_for(option, pick))
 
 
 def answer_ended(situation: Situation, pick: Pick) -> Call:
-    """Answer a card that has ended."""
-    return _rightly(pick(situation.with_status(*sorted(TERMINAL))), pick)
+    """Answer a card that has ended, each status as often as another: the same way, where it was answered, or any other."""
+    groups: dict[tuple[str, bool], list[KnownCard]] = {}
+    for each in situation.with_status(*sorted(TERMINAL)):
+        believed = each.believed
+        groups.setdefault((believed.status, believed.resolved_option is not None), []).append(each)
+    card = pick(groups[pick(list(groups))])
+    chosen = card.believed.payload.option(card.believed.resolved_option or "")
+    if chosen is None or pick((True, False)):
+        return rightly(card, pick)
+    return response_to(card, chosen.id, **text_for(chosen, pick))
 
 
 def strangers(card: KnownCard, pick: Pick) -> dict[str, object]:
@@ -254,38 +298,6 @@ def answer_foreign(situation: Situation, pick: Pick) -> Call:
     card = pick(fresh_cards(situation) or situation.cards)
     option = card.believed.payload.options[0].id
     return response_to(card, option, **strangers(card, pick))
-
-
-def answer_unknown_card(situation: Situation, pick: Pick) -> Call:
-    """Answer a card that never existed."""
-    card = pick(situation.cards)
-    unknown = {"$unlike": f"{card.offered.label}/card/id"}
-    return response_to(card, card.believed.payload.options[0].id, interaction_id=unknown)
-
-
-def answer_malformed(situation: Situation, pick: Pick) -> Call:
-    """Send something that is not a well-formed response."""
-    card = pick(situation.cards)
-    spoiled: Sequence[dict[str, object]] = (
-        {"option_id": None},
-        {"option_id": 1},
-        {"interaction_id": 7},
-        {"expected_case_revision": True},
-        {"expected_case_revision": 1.5},
-        {"expected_case_revision": "1"},
-        {"freeform_input": ["text"]},
-    )
-    call = response_to(card, card.believed.payload.options[0].id, **pick(spoiled))
-    instead = pick((*[call.params["response"]] * len(spoiled), None, "yes", [], 7, {}))
-    return evolve(call, params={**call.params, "response": instead})
-
-
-def answer_with_wrong_text(situation: Situation, pick: Pick) -> Call:
-    """Answer with a text against the option's policy, or at its edge."""
-    card = pick(fresh_cards(situation))
-    option = pick(card.believed.payload.options)
-    texts = ("no text belongs here", "x" * (LONGEST_TEXT + 1), "", " \u2003")
-    return response_to(card, option.id, freeform_input=pick(texts))
 
 
 # Everything else.
@@ -312,64 +324,37 @@ def replaced_cards(situation: Situation) -> list[KnownCard]:
 
 def answer_replaced(situation: Situation, pick: Pick) -> Call:
     """Answer a card that gave way to another one."""
-    return _rightly(pick(replaced_cards(situation)), pick)
-
-
-def advance(situation: Situation, pick: Pick) -> Call:
-    """Let time pass: to a deadline, just before it, or just after it."""
-    exactly = [seconds for due in _times_left(situation) for seconds in (due, due - 0.001, due + 0.001) if seconds > 0]
-    return Call(operation="clock.advance", params={"seconds": pick([*exactly, 1])})
+    return rightly(pick(replaced_cards(situation)), pick)
 
 
 def get_card(situation: Situation, pick: Pick) -> Call:
-    """Read a card: as its owner, as a stranger, or one that never existed."""
+    """Read a card: as its owner, as a stranger, by an id that looks alike, or one that never existed."""
     card = pick(situation.cards)
     owner: dict[str, object] = {
         "account": card.offered.asked.account,
         "conversation": card.offered.asked.conversation,
     }
-    whose = pick(("mine", "strange", "unknown") if situation.claimed(Capability.OWNERS) else ("mine", "unknown"))
+    whose = pick(("mine", "unknown", "alike", *(("strange",) if situation.claimed(Capability.OWNERS) else ())))
     if whose == "strange":
         owner |= strangers(card, pick)
-    identity = {"$unlike": f"{card.offered.label}/card/id"} if whose == "unknown" else card.id
+    identity = card.id if whose in {"mine", "strange"} else unlike(card)
+    if whose == "alike":
+        identity = like(card, pick(READS_ALIKE))
     return Call(operation="card.get", params={**owner, "card": identity})
 
 
 def list_cards(situation: Situation, pick: Pick) -> Call:
-    """List the open cards of a conversation: mostly one that has any."""
+    """List the open cards of a conversation: mostly one that has any, and of another where that means another."""
     owners = [(each.offered.asked.account, each.offered.asked.conversation) for each in situation.cards]
-    account, conversation = pick([*owners, (pick(ACCOUNTS), pick(CONVERSATIONS))])
+    apart = situation.claimed(Capability.OWNERS)
+    other = (pick(ACCOUNTS), pick(CONVERSATIONS)) if apart else (ACCOUNTS[0], CONVERSATIONS[0])
+    account, conversation = pick([*owners, other])
     return Call(operation="card.list", params={"account": account, "conversation": conversation})
 
 
 def without_params(method: str) -> Drawn:
     """Return the draw of an operation without params."""
     return lambda situation, pick: Call(operation=method)
-
-
-def _times_left(situation: Situation) -> list[float]:
-    """The seconds to each deadline that is still to come."""
-    return [
-        (each.believed.expires_at - situation.world.now) / 1000
-        for each in situation.with_status(InteractionStatus.ACTIVE)
-        if each.believed.expires_at is not None and each.believed.expires_at > situation.world.now
-    ]
-
-
-def has_deadline(situation: Situation) -> bool:
-    """Whether any deadline is still to come."""
-    return bool(_times_left(situation))
-
-
-def advance_to_deadline(situation: Situation, pick: Pick) -> Call:
-    """Let time pass to the very instant of a deadline."""
-    return Call(operation="clock.advance", params={"seconds": pick(_times_left(situation))})
-
-
-def has_card_due_now(situation: Situation) -> bool:
-    """Whether the deadline of any Active card is exactly now."""
-    waiting = situation.with_status(InteractionStatus.ACTIVE)
-    return any(each.believed.expires_at == situation.world.now for each in waiting)
 
 
 def has_cards(situation: Situation) -> bool:

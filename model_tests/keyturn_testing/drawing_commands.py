@@ -6,21 +6,25 @@ They stand beside the draws of `keyturn_testing.drawing`, and pick from the situ
 from keyturn.capabilities import Capability
 from keyturn.responses import Restored
 from keyturn.table import OPEN
-from keyturn_testing.drawing import Pick, expected_revision, fresh_cards, strangers
+from keyturn_testing.drawing import READS_ALIKE, Pick, expected_revision, fresh_cards, like, strangers
 from keyturn_testing.situation import KnownCommand, Situation
 from keyturn_testing.traces import Call
 
 
 def settle(situation: Situation, pick: Pick) -> Call:
     """Say how a command in flight ended."""
-    command = pick([each for each in situation.commands if each.believed.settlement is None])
+    return settling(pick([each for each in situation.commands if each.believed.settlement is None]), pick)
+
+
+def settling(command: KnownCommand, pick: Pick) -> Call:
+    """Return the settlement of one command, in any way."""
     ends = ({"result": "committed"}, {"result": "committed"}, {"result": "failed"})
-    end: dict[str, object] = {**pick(ends), "on_failure": pick(("record", "restore"))}
+    end: dict[str, object] = {**pick(ends), "on_failure": pick(("record", "restore", "restore"))}
     return Call(operation="command.settle", params={"command": command.id, **end})
 
 
 def settle_again(situation: Situation, pick: Pick) -> Call:
-    """Say again how a command ended, the same way or another."""
+    """Say again how a command ended: the same way, with another end, or with another policy."""
     command = pick([each for each in situation.commands if each.believed.settlement is not None])
     settlement = command.believed.settlement
     assert settlement is not None
@@ -29,7 +33,8 @@ def settle_again(situation: Situation, pick: Pick) -> Call:
         "result": "failed" if settlement.result == "committed" else "committed",
         "on_failure": settlement.on_failure,
     }
-    return Call(operation="command.settle", params={"command": command.id, **pick((same, same, other))})
+    policy = {**same, "on_failure": "record" if settlement.on_failure == "restore" else "restore"}
+    return Call(operation="command.settle", params={"command": command.id, **pick((same, same, other, policy))})
 
 
 def late_commands(situation: Situation) -> list[KnownCommand]:
@@ -59,7 +64,7 @@ def set_next_end(situation: Situation, pick: Pick) -> Call:
 
 
 def dismiss(situation: Situation, pick: Pick) -> Call:
-    """Close a card without deciding: rightly, at another revision, or where it can no longer be."""
+    """Close a card without deciding: rightly, at another revision, by an id that looks alike, or where it cannot be."""
     card = pick((fresh_cards(situation) or list(situation.cards)) if pick((True, True, False)) else situation.cards)
     asked, key = card.offered.asked, card.believed.key
     owner: dict[str, object] = {"account": asked.account, "conversation": asked.conversation}
@@ -67,4 +72,5 @@ def dismiss(situation: Situation, pick: Pick) -> Call:
         owner |= strangers(card, pick)
     current = {"$revision": [key.account, key.workflow, key.case], "plus": pick((0, 0, 0, 1)), "else": 1}
     expected = pick((expected_revision(card), expected_revision(card), current))
-    return Call(operation="card.dismiss", params={**owner, "card": card.id, "expected_case_revision": expected})
+    identity = like(card, pick(READS_ALIKE)) if pick((False,) * 5 + (True,)) else card.id
+    return Call(operation="card.dismiss", params={**owner, "card": identity, "expected_case_revision": expected})

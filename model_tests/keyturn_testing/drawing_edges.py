@@ -9,8 +9,19 @@ from attrs import evolve
 
 from keyturn.cards import InteractionKind
 from keyturn.status import InteractionStatus
+from keyturn.table import OPEN
 from keyturn.values import CaseKey
-from keyturn_testing.drawing import Pick, fresh_cards, present_card, response_to
+from keyturn_testing.drawing import (
+    ACCOUNTS,
+    CASES,
+    CONVERSATIONS,
+    WORKFLOWS,
+    Pick,
+    fresh_cards,
+    present_card,
+    response_to,
+    rightly,
+)
 from keyturn_testing.situation import KnownCard, Situation
 from keyturn_testing.traces import Call
 
@@ -35,11 +46,52 @@ def answer_with_more(situation: Situation, pick: Pick) -> Call:
     return evolve(call, params={**call.params, "response": {**response, **pick(MORE)}})
 
 
-def answer_as_nobody(situation: Situation, pick: Pick) -> Call:
-    """Answer a fresh card with an empty account, or an empty conversation."""
+def act_as_nobody(situation: Situation, pick: Pick) -> Call:
+    """Answer a fresh card with an empty account or conversation; or present a card that nobody owns.
+
+    An empty owner may be refused, but where it is an owner it is one like any other, and never means anyone.
+    """
+    return pick((_answer_as_nobody, _ask_nobody))(situation, pick)
+
+
+def _answer_as_nobody(situation: Situation, pick: Pick) -> Call:
     card = pick(fresh_cards(situation))
     call = response_to(card, card.believed.payload.options[0].id)
     return evolve(call, params={**call.params, pick(("account", "conversation")): ""})
+
+
+def _is_nobodys(card: KnownCard) -> bool:
+    return "" in (card.offered.asked.account, card.offered.asked.conversation)
+
+
+def _nobodys(situation: Situation) -> list[KnownCard]:
+    return [each for each in fresh_cards(situation) if _is_nobodys(each)]
+
+
+def has_card_of_nobody(situation: Situation) -> bool:
+    """Whether a card of an empty account or conversation can be answered."""
+    return bool(_nobodys(situation))
+
+
+def answer_nobody(situation: Situation, pick: Pick) -> Call:
+    """Answer a card of nobody's: mostly as somebody, and as nobody too."""
+    card = pick(_nobodys(situation))
+    asked = card.offered.asked
+    somebody: dict[str, object] = {"account": asked.account or ACCOUNTS[0]}
+    somebody["conversation"] = asked.conversation or pick(CONVERSATIONS)
+    return response_to(card, card.believed.payload.options[0].id, **pick(({}, somebody, somebody)))
+
+
+def _ask_nobody(situation: Situation, pick: Pick) -> Call:
+    """Present a card for an empty conversation; or on a case of an empty account, which is opened first."""
+    key = CaseKey("", pick(WORKFLOWS), pick(CASES))
+    opened = [each for each in situation.open_cases if each.account == ""]
+    if not situation.kinds or (not opened and pick((True, False))):
+        case = {"account": key.account, "workflow": key.workflow, "case": key.case}
+        return Call(operation="case.open", params=case)
+    call = present_card(evolve(situation, cases=tuple(opened) or situation.cases), pick)
+    changes: Mapping[str, object] = {"blocking": False} if opened else {"blocking": False, "conversation": ""}
+    return evolve(call, params={**call.params, **changes})
 
 
 def cases_in_flight(situation: Situation) -> list[CaseKey]:
@@ -47,7 +99,7 @@ def cases_in_flight(situation: Situation) -> list[CaseKey]:
     return [
         each.believed.key
         for each in situation.with_status(InteractionStatus.RESOLVING)
-        if each.believed.case_revision == situation.world.revision(each.believed.key)
+        if situation.world.command_of(each.believed.id).accepted_at == situation.world.revision(each.believed.key)
     ]
 
 
@@ -57,16 +109,47 @@ def edit_in_flight(situation: Situation, pick: Pick) -> Call:
     return Call(operation="case.edit", params={"account": key.account, "workflow": key.workflow, "case": key.case})
 
 
-def overdue_cards(situation: Situation) -> list[KnownCard]:
-    """The Active cards whose deadline is past, and that no sweep has reached."""
-    waiting = situation.with_status(InteractionStatus.ACTIVE)
-    return [each for each in waiting if each.believed.overdue(situation.world.now)]
+def free_beside_others(situation: Situation) -> list[CaseKey]:
+    """The open cases whose slot is free while another case of the same account has its own taken."""
+    taken = {each.key for each in situation.world.interactions if each.blocking and each.status in OPEN}
+    accounts = {each.account for each in taken}
+    return [each for each in situation.open_cases if each not in taken and each.account in accounts]
 
 
-def answer_overdue(situation: Situation, pick: Pick) -> Call:
-    """Answer a card whose deadline is past."""
-    card = pick(overdue_cards(situation))
-    return response_to(card, pick(card.believed.payload.options).id)
+def present_in_another_case(situation: Situation, pick: Pick) -> Call:
+    """Present a blocking card in a case whose slot is free, while another case has one."""
+    call = present_card(evolve(situation, cases=tuple(free_beside_others(situation))), pick)
+    return evolve(call, params={**call.params, "blocking": True})
+
+
+def sets_of_options(situation: Situation) -> list[KnownCard]:
+    """The cards that can be answered with a set of options."""
+    return [each for each in fresh_cards(situation) if each.believed.kind is InteractionKind.MULTI_SELECT]
+
+
+def answer_with_a_set(situation: Situation, pick: Pick) -> Call:
+    """Answer with a set of options."""
+    return rightly(pick(sets_of_options(situation)), pick)
+
+
+def answer_with_a_wrong_set(situation: Situation, pick: Pick) -> Call:
+    """Answer with a set that is none, or that holds what the card does not store."""
+    card = pick(sets_of_options(situation))
+    first = card.believed.payload.options[0].id
+    wrong: Sequence[dict[str, object]] = (
+        {"option_ids": [first, first]},
+        {"option_ids": [first, "nothing of the kind"]},
+        {"option_ids": [first.upper()]},
+        {"option_ids": [f"{first} ", first]},
+        {"option_ids": [""]},
+        {"option_ids": [1]},
+        {"option_ids": first},
+        {"option_ids": None},
+        {"option_ids": [first], "option_id": first},
+        {"option_ids": None, "option_id": first},
+        {"option_ids": [first], "freeform_input": "no text belongs here"},
+    )
+    return response_to(card, first, **pick(wrong))
 
 
 def present_unanswerable(situation: Situation, pick: Pick) -> Call:
@@ -83,5 +166,6 @@ def present_unanswerable(situation: Situation, pick: Pick) -> Call:
         (InteractionKind.CONFIRM_COMMAND.value, options[:1]),
         (InteractionKind.BOOLEAN.value, options[:1]),
     )
-    kind, wrong = pick(spoiled)
+    offered = {each.value for each in situation.kinds}
+    kind, wrong = pick([each for each in spoiled if each[0] in offered] or [(str(call.params["kind"]), [])])
     return evolve(call, params={**call.params, "kind": kind, "payload": {**payload, "options": wrong}})

@@ -14,15 +14,17 @@ from attrs import field, mutable
 from keyturn import operations as ops
 from keyturn.branches import Outcome
 from keyturn.capabilities import Claims
+from keyturn.responses import RefusalCode, Rejected, need_not_be_read
 from keyturn.store import possibilities
 from keyturn.values import CaseKey, Instant, Json, rfc3339
-from keyturn.wire import read_operation, write_outcome
+from keyturn.wire import write_outcome
 from keyturn_specs.observations import Moment, Observation, Snapshot
 from keyturn_specs.requirement import Requirement
 from keyturn_testing.judging import Finding, broken_by, violation
 from keyturn_testing.observing import Observer, decoded, not_offered
 from keyturn_testing.oracle import Explanation, Failure, Oracle
-from keyturn_testing.systems.base import Answered, NotOffered, System
+from keyturn_testing.shapes import requested
+from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, NotRead, Reply, System, WentWrong
 from keyturn_testing.traces import Call, Context, Step
 
 START = Instant(1_767_225_600_000)
@@ -57,13 +59,14 @@ class Driver:
         self.on_step: Callable[[Step], None] = lambda step: None
         self.snapshot = Snapshot()
         self.revisions: dict[CaseKey, int] = {}
+        self.restarted = False
         reset = ops.Reset(now=START)
         self._ask(reset, {"now": rfc3339(START)})
         self.oracle.explain(reset, ops.Done(), self.snapshot)
 
     def operation(self, call: Call) -> ops.Operation:
         """Return the operation of a call with its references resolved; raise `Unreadable` for params that do not fit."""
-        return read_operation(call.operation, cast(Json, self._resolved(call)))
+        return requested(call.operation, cast(Json, self._resolved(call)))
 
     def foresee(self, call: Call) -> Moment:
         """Return the moment that a call would be, as the reference would take it, without making it."""
@@ -73,9 +76,10 @@ class Driver:
         """Take one step and judge it; raise `Violation` when nothing admissible explains it."""
         (call,) = step.calls
         params = self._resolved(call)
-        operation = read_operation(call.operation, cast(Json, params))
+        operation = requested(call.operation, cast(Json, params))
         self.steps.append(step)
         self.on_step(step)
+        self.restarted = isinstance(operation, ops.Restart)
         outcome = self._ask(operation, params)
         if call.label is not None:
             self.answers[call.label] = self.recorded[-1]
@@ -84,7 +88,8 @@ class Driver:
         now = outcome.now if isinstance(outcome, ops.ClockAdvanced) else believed.state.world.now
         after = self.snapshot = self.observer.snapshot(operation, now)
         self.revisions |= after.revisions
-        explanation = self.oracle.explain(operation, outcome, after)
+        memory = self.oracle.memory
+        explanation = self.oracle.explain(operation, outcome, after, restarted=self.restarted)
         self._count(explanation.moment)
         observation = Observation(
             operation=operation,
@@ -93,6 +98,10 @@ class Driver:
             after=after,
             asked={each.id: each.asked for each in self.observer.offered.values()},
             claims=self.claims,
+            failed=isinstance(outcome, Failure),
+            restarted=self.restarted,
+            shown=self._shown(operation),
+            memory=memory,
         )
         broken = broken_by(observation, explanation, self.requirements)
         if broken:
@@ -122,19 +131,46 @@ class Driver:
     def _resolved(self, call: Call) -> Mapping[str, object]:
         return cast(Mapping[str, object], Context(self.answers, self.revisions).resolve(call.params))
 
+    def _shown(self, operation: ops.Operation) -> tuple[Json, ...]:
+        """What a client has newly seen in this step: the answer to it, and the cards that it can read."""
+        answered = cast(Json, self.recorded[-1])
+        return (answered, *self.observer.shown) if isinstance(operation, _OF_A_CLIENT) else self.observer.shown
+
     def _ask(self, operation: ops.Operation, params: Mapping[str, object]) -> Outcome | Failure | None:
         """Call the system; nothing stands for an indefinite error."""
-        restart = isinstance(operation, ops.Restart)
-        reply = (
-            self.system.restart() if restart else self.system.call(operation.method, cast(Mapping[str, Json], params))
-        )
+        reply = self._reply(operation, params)
         if isinstance(reply, Answered):
             self.recorded.append(reply.result)
             return decoded(type(operation), reply.result)
         if isinstance(reply, NotOffered):
             raise not_offered(type(operation), self.claims)
+        refused = isinstance(reply, NotRead) or reply.definite
+        if refused and isinstance(operation, ops.CardRespond) and need_not_be_read(operation.response):
+            self.recorded.append({"error": reply.message, "definite": True})
+            return Rejected(code=RefusalCode.MALFORMED)
+        if isinstance(reply, NotRead):
+            raise Breakdown("protocol", reply.message)
         self.recorded.append({"error": reply.message, "definite": reply.definite})
         return Failure(reply.message) if reply.definite else None
+
+    def _reply(self, operation: ops.Operation, params: Mapping[str, object]) -> Reply:
+        """Call the system; one that was asked to crash and did is started again, and nobody has heard its reply."""
+        if isinstance(operation, ops.Restart):
+            return self.system.restart()
+        try:
+            return self.system.call(operation.method, cast(Mapping[str, Json], params))
+        except Breakdown as breakdown:
+            if breakdown.kind != "crashed" or not self.oracle.may_crash():
+                raise
+        again = self.system.restart()
+        if isinstance(again, NotOffered):
+            raise not_offered(ops.Restart, self.claims)
+        self.restarted = True
+        return WentWrong(definite=False, message="the process ended, as it was asked to")
+
+
+_OF_A_CLIENT = (ops.CardPresent, ops.CardGet, ops.CardList, ops.CardRespond, ops.CardDismiss)
+"""The operations whose answers reach a client."""
 
 
 def _distinct(outcomes: tuple[Mapping[str, Json], ...]) -> tuple[Json, ...]:

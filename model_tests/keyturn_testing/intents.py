@@ -4,9 +4,9 @@ An intent says when it is possible and which drawing makes its call. `aims` name
 counts steer by it, so that what was exercised least is aimed at most.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import evolve
 
 from keyturn.capabilities import Capability
 from keyturn.status import InteractionStatus
@@ -14,24 +14,16 @@ from keyturn.table import TERMINAL
 from keyturn_testing import drawing
 from keyturn_testing import drawing_commands as commands
 from keyturn_testing import drawing_edges as edges
-from keyturn_testing.drawing import Drawn
+from keyturn_testing import drawing_responses as responses
+from keyturn_testing import drawing_times as times
+from keyturn_testing.drawing import Pick
+from keyturn_testing.intent import Intent
+from keyturn_testing.intents_of_breakdowns import BREAKDOWN_INTENTS
 from keyturn_testing.situation import Situation
-
-
-@frozen(kw_only=True)
-class Intent:
-    """One thing that a step may be about."""
-
-    name: str
-    weight: int
-    needs: frozenset[Capability] = frozenset()
-    aims: frozenset[str] = frozenset()
-    possible: Callable[[Situation], bool] = lambda situation: True
-    draw: Drawn
-
+from keyturn_testing.traces import Call
 
 INTENTS: tuple[Intent, ...] = (
-    Intent(name="open a case", weight=2, draw=drawing.open_case),
+    Intent(name="open a case", weight=3, draw=drawing.open_case),
     Intent(
         name="present",
         weight=6,
@@ -70,10 +62,10 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="choose an option of another card",
-        weight=2,
+        weight=4,
         aims=frozenset({"I7.2", "I7.7"}),
         possible=drawing.has_cards,
-        draw=drawing.answer_unknown_option,
+        draw=responses.answer_unknown_option,
     ),
     Intent(
         name="answer with a wrong revision",
@@ -81,7 +73,7 @@ INTENTS: tuple[Intent, ...] = (
         needs=frozenset({Capability.REVISIONS}),
         aims=frozenset({"I13.1"}),
         possible=drawing.has_bound_fresh,
-        draw=drawing.answer_wrong_revision,
+        draw=responses.answer_wrong_revision,
     ),
     Intent(
         name="answer a stale card",
@@ -99,28 +91,28 @@ INTENTS: tuple[Intent, ...] = (
         possible=drawing.has_cards,
         draw=drawing.answer_foreign,
     ),
-    Intent(name="answer an unknown card", weight=1, possible=drawing.has_cards, draw=drawing.answer_unknown_card),
+    Intent(name="answer an unknown card", weight=1, possible=drawing.has_cards, draw=responses.answer_unknown_card),
     Intent(
         name="answer malformed",
-        weight=1,
+        weight=2,
         aims=frozenset({"I19.8"}),
         possible=drawing.has_cards,
-        draw=drawing.answer_malformed,
+        draw=responses.answer_malformed,
     ),
     Intent(
         name="answer an ended card",
-        weight=2,
+        weight=4,
         aims=frozenset({"L2"}),
         possible=drawing.has_status(*sorted(TERMINAL)),
         draw=drawing.answer_ended,
     ),
     Intent(
         name="answer with a text that does not belong",
-        weight=3,
+        weight=6,
         needs=frozenset({Capability.FREEFORM}),
         aims=frozenset({"I7.4"}),
         possible=drawing.has_fresh,
-        draw=drawing.answer_with_wrong_text,
+        draw=responses.answer_with_wrong_text,
     ),
     Intent(
         name="answer and send more than a response",
@@ -131,19 +123,19 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer as nobody",
-        weight=1,
+        weight=3,
         needs=frozenset({Capability.OWNERS}),
         aims=frozenset({"I19.7"}),
         possible=drawing.has_fresh,
-        draw=edges.answer_as_nobody,
+        draw=edges.act_as_nobody,
     ),
     Intent(
         name="answer an overdue card",
         weight=5,
         needs=frozenset({Capability.CLOCK}),
         aims=frozenset({"I19.5"}),
-        possible=lambda situation: bool(edges.overdue_cards(situation)),
-        draw=edges.answer_overdue,
+        possible=lambda situation: bool(times.overdue_cards(situation)),
+        draw=times.answer_overdue,
     ),
     Intent(
         name="present what nobody could answer",
@@ -161,7 +153,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="settle a command",
-        weight=7,
+        weight=10,
         needs=frozenset({Capability.DEFERRED}),
         aims=frozenset({"L3", "I7.1", "I14.1", "I14.2", "E3"}),
         possible=lambda situation: any(each.believed.settlement is None for each in situation.commands),
@@ -177,7 +169,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="settle an attempt that was given back",
-        weight=9,
+        weight=16,
         needs=frozenset({Capability.DEFERRED}),
         aims=frozenset({"L10"}),
         possible=lambda situation: bool(commands.late_commands(situation)),
@@ -220,11 +212,11 @@ INTENTS: tuple[Intent, ...] = (
         weight=1,
         aims=frozenset({"L7"}),
         needs=frozenset({Capability.CLOCK}),
-        draw=drawing.advance,
+        draw=times.advance,
     ),
     Intent(
         name="close a case or withdraw its cards",
-        weight=1,
+        weight=4,
         needs=frozenset({Capability.ADMINISTRATIVE}),
         aims=frozenset({"I13.11"}),
         possible=lambda situation: bool(situation.cases),
@@ -239,18 +231,18 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="let time pass to a deadline",
-        weight=3,
+        weight=6,
         needs=frozenset({Capability.CLOCK}),
         aims=frozenset({"L7"}),
-        possible=drawing.has_deadline,
-        draw=drawing.advance_to_deadline,
+        possible=times.has_deadline,
+        draw=times.advance_to_deadline,
     ),
     Intent(
         name="sweep at the very instant of a deadline",
-        weight=20,
+        weight=80,
         needs=frozenset({Capability.CLOCK}),
         aims=frozenset({"L7"}),
-        possible=drawing.has_card_due_now,
+        possible=times.has_card_due_now,
         draw=drawing.without_params("card.expire_due"),
     ),
     Intent(
@@ -262,8 +254,79 @@ INTENTS: tuple[Intent, ...] = (
         draw=drawing.without_params("restart"),
     ),
     Intent(name="read a card", weight=1, aims=frozenset({"I19.1"}), possible=drawing.has_cards, draw=drawing.get_card),
+    *BREAKDOWN_INTENTS,
     Intent(
-        name="list cards", weight=1, aims=frozenset({"L8"}), needs=frozenset({Capability.LIST}), draw=drawing.list_cards
+        name="present in another case",
+        weight=3,
+        needs=frozenset({Capability.BLOCKING}),
+        aims=frozenset({"I5.6"}),
+        possible=lambda situation: bool(edges.free_beside_others(situation)),
+        draw=edges.present_in_another_case,
+    ),
+    Intent(
+        name="answer with a set",
+        weight=24,
+        needs=frozenset({Capability.MULTI_SELECT}),
+        aims=frozenset({"A3"}),
+        possible=lambda situation: bool(edges.sets_of_options(situation)),
+        draw=edges.answer_with_a_set,
+    ),
+    Intent(
+        name="answer with a wrong set",
+        weight=4,
+        needs=frozenset({Capability.MULTI_SELECT}),
+        aims=frozenset({"I7.2", "I19.6"}),
+        possible=lambda situation: bool(edges.sets_of_options(situation)),
+        draw=edges.answer_with_a_wrong_set,
+    ),
+    Intent(
+        name="list cards", weight=4, aims=frozenset({"L8"}), needs=frozenset({Capability.LIST}), draw=drawing.list_cards
+    ),
+    Intent(
+        name="answer by an id that looks alike",
+        weight=2,
+        aims=frozenset({"I7.7"}),
+        possible=drawing.has_fresh,
+        draw=responses.answer_card_alike,
+    ),
+    Intent(
+        name="choose one of two options that look alike",
+        weight=3,
+        aims=frozenset({"I7.7"}),
+        possible=responses.has_twins,
+        draw=responses.answer_twin,
+    ),
+    Intent(
+        name="answer with what is no revision",
+        weight=3,
+        needs=frozenset({Capability.REVISIONS}),
+        aims=frozenset({"I19.6"}),
+        possible=drawing.has_bound_fresh,
+        draw=responses.answer_without_revision,
+    ),
+    Intent(
+        name="answer with a text at its limits",
+        weight=2,
+        needs=frozenset({Capability.FREEFORM}),
+        aims=frozenset({"I7.4"}),
+        possible=responses.has_text,
+        draw=responses.answer_with_text,
+    ),
+    Intent(
+        name="answer at the edge of a deadline",
+        weight=25,
+        needs=frozenset({Capability.CLOCK}),
+        aims=frozenset({"I19.5"}),
+        possible=times.has_card_at_the_edge,
+        draw=times.answer_at_the_edge,
+    ),
+    Intent(
+        name="answer a card of nobody's",
+        weight=20,
+        needs=frozenset({Capability.OWNERS}),
+        aims=frozenset({"I19.7"}),
+        possible=edges.has_card_of_nobody,
+        draw=edges.answer_nobody,
     ),
 )
 """Every intent; how the next command ends is one more for systems that run commands at once."""
@@ -276,6 +339,16 @@ def possible_intents(situation: Situation) -> list[Intent]:
     """Return the intents that this situation and these claims allow."""
     table = INTENTS if situation.claimed(Capability.DEFERRED) else (*INTENTS, AT_ONCE)
     return [each for each in table if each.needs <= situation.claims and each.possible(situation)]
+
+
+def draw(situation: Situation, pick: Pick, boosts: Mapping[str, int]) -> Call:
+    """Draw the next call, with its label: first what it is about, by weight, and then the call itself.
+
+    `boosts` multiply the weights of the intents that they name.
+    """
+    intents = possible_intents(situation)
+    weighted = [each for each in intents for _ in range(each.weight * boosts.get(each.name, 1))]
+    return evolve(pick(weighted).draw(situation, pick), label=label_of(situation))
 
 
 def label_of(situation: Situation) -> str:

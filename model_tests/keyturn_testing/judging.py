@@ -7,6 +7,7 @@ order is the primary one.
 
 from attrs import frozen
 
+from keyturn.branches import Unheard
 from keyturn.capabilities import Claims
 from keyturn.handshake import Description
 from keyturn.values import Json
@@ -127,6 +128,8 @@ def brief(value: object) -> str:
     """Return a value in a few escaped words: whatever a system sent is hostile (D12)."""
     if isinstance(value, str):
         return value if value.isidentifier() else ascii(str(value))[:80]
+    if isinstance(value, Unheard):
+        return f"no answer ({value.fault})"
     outcome = getattr(type(value), "outcome", None)
     code = getattr(value, "code", None)
     if isinstance(outcome, str):

@@ -2,7 +2,7 @@
 
 0 it holds, 1 it does not, 2 it could not be judged (D8). What goes wrong is never shown as a traceback: what the user wrote is
 answered by click, an unfit adapter by its problems, and an exception of our own by a file that holds the traceback and a request
-to report it. Only then is the suite to blame (D7).
+to report it. Only then is the suite to blame (D7): for a bug, or for a request that breaks its own schema.
 """
 
 import platform
@@ -19,6 +19,7 @@ from keyturn_testing.commands.check import check
 from keyturn_testing.commands.knowledge import explain, list_things
 from keyturn_testing.commands.options import examples
 from keyturn_testing.commands.replay import replay, smoke
+from keyturn_testing.commands.schemas import schema
 from keyturn_testing.commands.serving import completion, serve
 
 UNJUDGED = 2
@@ -34,7 +35,7 @@ def keyturn() -> None:
     """Ask a system that stores human decisions whether it holds to what it claims."""
 
 
-for _command in (check, replay, smoke, list_things, explain, serve, completion):
+for _command in (check, replay, smoke, list_things, explain, schema, serve, completion):
     keyturn.add_command(_command)
 
 
@@ -85,9 +86,13 @@ def _refused(error: OSError) -> int:
 def _bug(error: Exception) -> int:
     """Say that the suite is wrong, and where its traceback is."""
     from keyturn_testing.files import complain
-    from keyturn_testing.wording import escaped
+    from keyturn_testing.systems.base import BrokenRequest
+    from keyturn_testing.wording import bounded, escaped
 
-    said = f"{type(error).__name__}: {escaped(str(error), 300)}"
+    if isinstance(error, BrokenRequest):
+        what, said = "the suite is wrong, and this", bounded(str(error), 2000)
+    else:
+        what, said = "this is a bug of keyturn, and", f"{type(error).__name__}: {escaped(str(error), 300)}"
     about = f"keyturn {VERSION}, Python {platform.python_version()}, {platform.platform()}\n{sys.argv[1:]}\n\n"
     try:
         with tempfile.NamedTemporaryFile(
@@ -97,7 +102,7 @@ def _bug(error: Exception) -> int:
         where = f"The traceback is in {Path(file.name)}: please report it with that file."
     except OSError:
         where = "".join(traceback.format_exception(error, limit=-3))
-    complain(f"keyturn: this is a bug of keyturn, and says nothing about the system (exit 2)\n  {said}\n  {where}")
+    complain(f"keyturn: {what} says nothing about the system (exit 2)\n  {said}\n  {where}")
     return UNJUDGED
 
 

@@ -18,8 +18,8 @@ from keyturn.errors import Unreadable
 from keyturn.responses import Found, Presented
 from keyturn.status import InteractionStatus
 from keyturn.values import CaseKey, Instant, Json
-from keyturn.wire import read_outcome
 from keyturn_specs.observations import Snapshot
+from keyturn_testing.shapes import answered
 from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, System
 
 T = TypeVar("T")
@@ -40,9 +40,10 @@ class Offered:
 def decoded(operation: type[ops.Operation], result: Json) -> Outcome:
     """Decode what a system answered; raise `Breakdown` when it breaks the schema of the operation's results."""
     try:
-        return read_outcome(operation, result)
+        return answered(operation, result)
     except Unreadable as error:
-        raise Breakdown("protocol", f"the system's answer breaks its schema: {error}") from None
+        said = f"the system's answer to {operation.method} breaks its schema (`keyturn schema {operation.method}` shows it)"
+        raise Breakdown("protocol", f"{said}: {'; '.join(error.problems)}") from None
 
 
 def not_offered(operation: type[ops.Operation], claims: Claims) -> Breakdown:
@@ -64,6 +65,12 @@ class Observer:
         self.cases: dict[CaseKey, None] = {}
         self.closed: set[CaseKey] = set()
         self._known: dict[tuple[str, ...], tuple[object, Outcome]] = {}
+        self._shown: list[Json] = []
+
+    @property
+    def shown(self) -> tuple[Json, ...]:
+        """The cards that the last snapshot showed to clients and that none before it had shown, as they were sent."""
+        return tuple(self._shown)
 
     def learn(self, label: str | None, operation: ops.Operation, outcome: object) -> None:
         """Note what an operation opened or offered."""
@@ -84,6 +91,7 @@ class Observer:
 
     def snapshot(self, operation: ops.Operation, now: Instant) -> Snapshot:
         """Read everything; `now` is the time that it is believed to be for the system."""
+        self._shown.clear()
         owners = {(each.asked.account, each.asked.conversation): None for each in self.offered.values()}
         if isinstance(operation, ops.CardPresent) and operation.key in self.cases:
             owners[operation.account, operation.conversation] = None
@@ -121,6 +129,8 @@ class Observer:
         known = self._known.get(key)
         if known is None or known[0] != reply.result:
             known = self._known[key] = (reply.result, decoded(operation, reply.result))
+            if operation in (ops.CardGet, ops.CardList):
+                self._shown.append(reply.result)
         return known[1] if isinstance(known[1], wanted) else None
 
     def _list(self, account: str, conversation: str) -> tuple[CardView, ...]:

@@ -12,6 +12,7 @@ from attrs import evolve, field, frozen
 from keyturn.branches import Outcome
 from keyturn.capabilities import Claims
 from keyturn.cards import CardView, view
+from keyturn.faults import CRASHES, FaultKind
 from keyturn.operations import (
     CardDismiss,
     CardGet,
@@ -22,13 +23,19 @@ from keyturn.operations import (
     CaseOperation,
     CommandSettle,
     Effects,
+    FaultArm,
     Ledger,
     Operation,
+    Restart,
+    StateExport,
+    StateImport,
 )
+from keyturn.responses import alike
 from keyturn.status import InteractionStatus
 from keyturn.store import Possibility, State, lazily_swept, possibilities
 from keyturn.table import OPEN
 from keyturn.values import LARGEST_INTEGER, CardId, CaseKey, CommandId, Revision, Untrusted
+from keyturn_specs.memory import NOTHING_REMEMBERED, Memory, remembered, text_of
 from keyturn_specs.observations import Moment, Snapshot
 from keyturn_specs.requirement import Area
 from keyturn_testing.matching import Binding, Matching, Mismatch
@@ -36,10 +43,11 @@ from keyturn_testing.matching import Binding, Matching, Mismatch
 
 @frozen
 class Hypothesis:
-    """A state that the system may be in, and which of its names the model's stand for."""
+    """A state that the system may be in, which of its names the model's stand for, and what is remembered in these."""
 
     state: State = field(factory=State)
     binding: Binding = field(factory=Binding)
+    memory: Memory = NOTHING_REMEMBERED
 
 
 @frozen
@@ -62,11 +70,11 @@ class Explanation:
     differences: tuple[Difference, ...] = ()
 
 
-def translate(operation: Operation, hypothesis: Hypothesis) -> Operation:
+def translate(operation: Operation, hypothesis: Hypothesis, memory: Memory) -> Operation:
     """Return the operation with the model's names for the system's ids and revisions.
 
     An id that was never seen stays one that the model never gave out, and a revision that was never seen stays one that
-    no case ever has.
+    no case ever has. What a host keeps is the system's own; `memory` knows of which card it is.
     """
     match operation:
         case CardGet():
@@ -83,6 +91,12 @@ def translate(operation: Operation, hypothesis: Hypothesis) -> Operation:
             if revision is not None:
                 revision = _model_revision(revision, _case_of(card, hypothesis), hypothesis)
             return evolve(operation, card=card, expected_case_revision=revision)
+        case StateExport():
+            return evolve(operation, card=CardId(_model_id(hypothesis.binding, "card", operation.card)))
+        case StateImport():
+            return StateImport(state=Untrusted(_model_state(operation, hypothesis, memory)))
+        case FaultArm() if operation.card is not None:
+            return evolve(operation, card=CardId(_model_id(hypothesis.binding, "card", operation.card)))
         case CommandSettle():
             command = CommandId(_model_id(hypothesis.binding, "command", operation.command))
             return CommandSettle(command=command, result=operation.result, on_failure=operation.on_failure)
@@ -95,7 +109,22 @@ def translate(operation: Operation, hypothesis: Hypothesis) -> Operation:
 
 def _model_id(binding: Binding, sort: str, seen: str) -> str:
     known = binding.model(sort, None, seen)
-    return str(known) if known is not None else f"?{seen}" if seen else ""
+    if known is not None or not seen:
+        return "" if known is None else str(known)
+    near = next(
+        (mine for (of, _, there), mine in binding.to_model.items() if of == sort and alike(str(there), seen)), None
+    )
+    # An id that is like one of the system's stays like the model's own for it, and is nobody's all the same (I7.7).
+    return f"?{seen}" if near is None else f"{near} "
+
+
+def _model_state(operation: StateImport, hypothesis: Hypothesis, memory: Memory) -> object:
+    """What the model would keep of the card that the system's state is of; nothing that it knows, for another state."""
+    card = memory.exported.get(text_of(operation.state))
+    interaction = (
+        None if card is None else hypothesis.state.world.interaction(_model_id(hypothesis.binding, "card", card))
+    )
+    return None if interaction is None else {"card": interaction.id, "payload_hash": interaction.payload_hash}
 
 
 def _model_response(response: object, hypothesis: Hypothesis) -> object:
@@ -196,23 +225,33 @@ class Failure:
     message: str
 
 
+_UNHEARD = CRASHES | {FaultKind.REPLY_LOST}
+
+
 class Oracle:
-    """Follows one system through one example."""
+    """Follows one system through one example; `memory` is what is remembered in the system's own ids."""
 
     def __init__(self, claims: Claims) -> None:
         self.claims = claims
         self.hypotheses: tuple[Hypothesis, ...] = (Hypothesis(),)
+        self.memory = NOTHING_REMEMBERED
 
     def foresee(self, operation: Operation) -> Moment:
         """Return the moment that an operation would be, as the reference would take it."""
         return next(self._moments(operation))[1]
 
-    def explain(self, operation: Operation, outcome: Outcome | Failure | None, after: Snapshot) -> Explanation:
-        """Keep the hypotheses that explain a step.
+    def may_crash(self) -> bool:
+        """Whether the process may end in the next step, because that was asked for."""
+        return any(armed.fault in CRASHES for each in self.hypotheses for armed in each.state.world.armed)
+
+    def explain(
+        self, operation: Operation, outcome: Outcome | Failure | None, after: Snapshot, *, restarted: bool = False
+    ) -> Explanation:
+        """Keep the hypotheses that explain a step; `restarted` says that the system was, in it.
 
         No outcome means that the reply was lost: any branch may have been taken, or the operation never happened.
         """
-        left = [each for each in self.hypotheses if self._unchanged(each, after)] if outcome is None else []
+        left = list(self._not_happened(operation, after, restarted)) if outcome is None else []
         first: Moment | None = None
         explained: Moment | None = None
         differences: tuple[Difference, ...] = ()
@@ -224,7 +263,9 @@ class Oracle:
                 _compare_snapshot(matching, state, after)
                 if not matching.mismatches:
                     explained = explained or moment
-                    left.append(Hypothesis(state, matching.binding))
+                    heard = None if outcome is None else possibility.branch.outcome
+                    memory = remembered(moment.memory, moment.operation, heard, restarted=restarted)
+                    left.append(Hypothesis(state, matching.binding, memory))
                 elif first is None:
                     first, differences = moment, _ranked(matching.mismatches)
                 if explained is not None:
@@ -233,7 +274,24 @@ class Oracle:
         if merged:
             self.hypotheses = merged
         moment = explained or first or self.foresee(operation)
+        heard = None if isinstance(outcome, Failure) else outcome
+        self.memory = remembered(self.memory, operation, heard, restarted=restarted)
         return Explanation(merged, moment, () if merged else differences)
+
+    def _not_happened(self, operation: Operation, after: Snapshot, restarted: bool) -> Iterator[Hypothesis]:
+        """The hypotheses in which nothing happened; a fault that takes replies away may have hit all the same.
+
+        A process that ended as it was asked to has used its fault up.
+        """
+        crashed = restarted and not isinstance(operation, Restart)
+        for each in self.hypotheses:
+            if self._unchanged(each, after):
+                translated = translate(operation, each, self.memory)
+                memory = remembered(each.memory, translated, None, restarted=restarted)
+                world = each.state.world
+                spent = tuple(armed for armed in world.armed if armed.fault not in _UNHEARD)
+                for armed in (spent,) if crashed else dict.fromkeys((world.armed, spent)):
+                    yield Hypothesis(evolve(each.state, world=evolve(world, armed=armed)), each.binding, memory)
 
     def _unchanged(self, hypothesis: Hypothesis, after: Snapshot) -> bool:
         matching = Matching(hypothesis.binding, hypothesis.state.world, self.claims)
@@ -242,9 +300,13 @@ class Oracle:
 
     def _moments(self, operation: Operation) -> Iterator[tuple[Hypothesis, Moment, Possibility]]:
         for hypothesis in self.hypotheses:
-            translated = translate(operation, hypothesis)
+            translated = translate(operation, hypothesis, self.memory)
             for possibility in possibilities(hypothesis.state, translated, self.claims):
                 moment = Moment(
-                    state=hypothesis.state, operation=translated, branch=possibility.branch, claims=self.claims
+                    state=hypothesis.state,
+                    operation=translated,
+                    branch=possibility.branch,
+                    claims=self.claims,
+                    memory=hypothesis.memory,
                 )
                 yield hypothesis, moment, possibility

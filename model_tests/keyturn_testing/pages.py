@@ -13,6 +13,7 @@ import click
 
 from keyturn.errors import KeyturnError
 from keyturn_specs.scenario import read_scenario, write_scenario
+from keyturn_specs.schemas import FILE, protocol_schema, written
 from keyturn_testing.judging import Violation
 from keyturn_testing.port_source import port_source
 from keyturn_testing.reference_pages.catalogue import mutants_page, requirements_page, scenarios_page
@@ -28,6 +29,7 @@ RENEW = "python -m keyturn_testing.pages"
 
 PAGES: Mapping[str, Source] = {
     "kernel/keyturn/port.py": port_source,
+    f"specs/keyturn_specs/{FILE}": lambda: written(protocol_schema()),
     "docs/reference/protocol.md": protocol_page,
     "docs/reference/requirements.md": requirements_page,
     "docs/reference/scenarios.md": scenarios_page,

@@ -11,11 +11,13 @@ from hashlib import sha256
 from attrs import field, frozen, mutable
 
 from keyturn.capabilities import Claims
+from keyturn.errors import Unreadable
 from keyturn.handshake import Description
 from keyturn.wire import write
 from keyturn_specs.catalogue import BY_ID, missing_claims
 from keyturn_specs.observations import Moment
 from keyturn_specs.requirement import Requirement
+from keyturn_testing.dealing import Left
 from keyturn_testing.drawing import presentable_kinds
 from keyturn_testing.driver import Counts, Driver
 from keyturn_testing.engines.scenarios import claimed_scenarios, run_scenario
@@ -24,7 +26,7 @@ from keyturn_testing.intents import INTENTS
 from keyturn_testing.judging import Finding, Violation, judged_requirements
 from keyturn_testing.replaying import replay, reproduces
 from keyturn_testing.shrinking import shrink
-from keyturn_testing.systems.base import Breakdown, System
+from keyturn_testing.systems.base import Breakdown, BrokenRequest, System
 from keyturn_testing.traces import Step, Trace
 
 
@@ -40,7 +42,7 @@ class Profile:
 PROFILES: Mapping[str, Profile] = {
     each.name: each
     for each in (
-        Profile(name="quick", examples=60, steps=30),
+        Profile(name="quick", examples=80, steps=30),
         Profile(name="standard", examples=300, steps=40),
         Profile(name="deep", examples=3000, steps=60),
     )
@@ -70,7 +72,8 @@ class Failure:
 class Record:
     """What a run has found so far; a report is made from it, also when the run was cut short.
 
-    `last` is the example that a breakdown ended; `known` are the reasons of the known failures, by requirement.
+    `last` is the example that a breakdown ended; `known` and `flaky` are the reasons of the known failures and of what is
+    flaky, by requirement.
     """
 
     description: Description
@@ -83,6 +86,7 @@ class Record:
     breakdown: Breakdown | None = None
     last: Trace | None = None
     known: Mapping[str, str] = field(factory=dict)
+    flaky: Mapping[str, str] = field(factory=dict)
     interrupted: bool = False
     examples: int = 0
     digest: str = ""
@@ -101,8 +105,15 @@ Progress = Callable[[Record, str], None]
 """Is told what a run is doing."""
 
 
+class _Enough(Exception):
+    """Everything that was looked for has failed."""
+
+
 class Run:
-    """Holds one system to what it claims; `record` is filled as it goes on."""
+    """Holds one system to what it claims; `record` is filled as it goes on.
+
+    With `until` the run ends as soon as all of these requirements have failed, and shrinks nothing.
+    """
 
     def __init__(
         self,
@@ -114,6 +125,7 @@ class Run:
         seed: int,
         engines: tuple[str, ...] = ("scenarios", "stateful"),
         selected: Container[str] = BY_ID,
+        until: frozenset[str] = frozenset(),
         progress: Progress = lambda record, doing: None,
     ) -> None:
         self.system, self.claims, self.engines, self.progress = system, claims, engines, progress
@@ -122,20 +134,29 @@ class Run:
         self.record = Record(
             description=description, claims=claims, requirements=self.requirements, seed=seed, profile=profile
         )
+        self._until = until
         self._avoided: set[str] = set()
+        self._left: Left = {}
         self._at: Driver | None = None
         self._generated = sha256()
 
     def run(self) -> Record:
-        """Run every engine; a breakdown or Ctrl-C ends the run, and the record says so."""
+        """Run every engine; a breakdown or Ctrl-C ends the run, and the record says so.
+
+        Raises `BrokenRequest` for a step that breaks its schema: whatever step is taken here, the suite wrote it.
+        """
         try:
             if "scenarios" in self.engines:
                 self._scenarios()
             if "stateful" in self.engines:
                 self._stateful()
+        except _Enough:
+            pass
         except Breakdown as breakdown:
             self.record.breakdown = breakdown
             self.record.last = self._last_example(breakdown)
+        except Unreadable as error:
+            raise BrokenRequest(error.what, error.problems) from error
         except KeyboardInterrupt:
             self.record.interrupted = True
         self.record.digest = self._generated.hexdigest()
@@ -197,13 +218,14 @@ class Run:
                 actions=self._actions(),
                 boosts=self._boosts(),
                 masked=self._masked(),
+                left=self._left,
             )
             batch = run_batch(self._started, plan)
             budget -= max(batch.begun, 1)
             number += 1
             if isinstance(batch.ended, Violation) and batch.driver is not None:
                 self._fail(batch.ended.finding, tuple(batch.driver.steps), "stateful")
-            elif isinstance(batch.ended, Breakdown):
+            elif isinstance(batch.ended, Breakdown | Unreadable):
                 raise batch.ended
 
     def _started(self) -> Driver:
@@ -232,6 +254,10 @@ class Run:
         if finding.signature in known:
             return
         self.record.failures.append(self._failure(finding, steps, (), found_by))
+        if self._until:
+            if self._until <= self.record.failed.keys():
+                raise _Enough
+            return
         self.progress(self.record, f"shrinking a failure of {finding.primary}")
 
         def shown(candidate: tuple[Step, ...]) -> Finding | None:

@@ -8,25 +8,21 @@ protocol can be called. It ends when its input does, or when nobody reads its an
 import inspect
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout, suppress
-from typing import BinaryIO, cast
+from typing import BinaryIO, NoReturn, cast
 
 from attrs import field, frozen
 
-from keyturn.errors import OperationFailed, Unreadable, Unsupported
+from keyturn.errors import Crashed, OperationFailed, Unreadable, Unsupported
 from keyturn.operations import BY_METHOD
 from keyturn.values import Json
 from keyturn.wire import read_operation
 from keyturn_testing.systems.in_process import Caller, NotJson, TooMuch
-from keyturn_testing.systems.stdio import (
-    LONGEST_LINE_BYTES,
-    METHOD_NOT_FOUND,
-    OPERATION_FAILED,
-    NotStrict,
-    strict_json,
-)
+from keyturn_testing.systems.lines import METHOD_NOT_FOUND, OPERATION_FAILED, NotStrict, strict_json
+from keyturn_testing.systems.stdio import LONGEST_LINE_BYTES
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32602, -32603
 
@@ -49,6 +45,12 @@ class _Request:
 
     method: str
     params: Mapping[str, Json] = field(factory=dict)
+
+
+def end_process(*_: object) -> NoReturn:
+    """End this process as a crash does: at once, with nothing written and nothing closed."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("a process does not outlive SIGKILL")
 
 
 def serve_stdio(target: object, stdin: BinaryIO, stdout: BinaryIO) -> None:
@@ -147,6 +149,8 @@ def _result(request: _Request, caller: Caller) -> Json:
         raise _Problem(METHOD_NOT_FOUND, f"{request.method} is not offered: {error}") from None
     except Unreadable as error:
         raise _Problem(INVALID_PARAMS, str(error)) from None
+    except Crashed:
+        end_process()
     except OperationFailed as error:
         raise _Problem(OPERATION_FAILED, str(error), {"definite": bool(error.definite)}) from None
     except (NotJson, TooMuch) as error:

@@ -6,6 +6,7 @@ it, so that a shrunk trace never slips to another fault.
 """
 
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from attrs import evolve
 
@@ -56,15 +57,67 @@ _PLAINER: Mapping[str, object] = {
 """What a field of a call is simplified to; nothing stands for leaving it out."""
 
 
+PLAIN_TEXT = "because"
+"""What a longer free text is simplified to."""
+
+_ANSWER = ("interaction_id", "option_id", "expected_case_revision")
+
+
 def _simpler(steps: tuple[Step, ...], shows: Callable[[tuple[Step, ...]], bool]) -> tuple[Step, ...]:
     for number in range(len(steps)):
-        for name, plain in _PLAINER.items():
+        for simplify in _SIMPLIFICATIONS:
             call = steps[number].calls[0]
-            if call.params.get(name, plain) == plain:
+            params = simplify(call.params)
+            if params == call.params:
                 continue
-            params = {**call.params, name: plain}
-            simpler = evolve(call, params={key: each for key, each in params.items() if each is not None})
-            candidate = (*steps[:number], evolve(steps[number], calls=(simpler,)), *steps[number + 1 :])
+            simpler = evolve(steps[number], calls=(evolve(call, params=params),))
+            candidate = (*steps[:number], simpler, *steps[number + 1 :])
             if shows(candidate):
                 steps = candidate
     return steps
+
+
+Params: TypeAlias = Mapping[str, object]
+
+
+def _plainer(name: str, plain: object) -> Callable[[Params], Params]:
+    def simplify(params: Params) -> Params:
+        if params.get(name, plain) == plain:
+            return params
+        changed = {**params, name: plain}
+        return {key: each for key, each in changed.items() if each is not None}
+
+    return simplify
+
+
+def _only_the_answer(params: Params) -> Params:
+    """Leave out whatever stands beside an answer."""
+    return _responding(params, lambda sent: {key: each for key, each in sent.items() if key in _ANSWER})
+
+
+def _only_the_answer_and_text(params: Params) -> Params:
+    kept = (*_ANSWER, "freeform_input")
+    return _responding(params, lambda sent: {key: each for key, each in sent.items() if key in kept})
+
+
+def _shorter_text(params: Params) -> Params:
+    return _responding(params, lambda sent: {**sent, "freeform_input": PLAIN_TEXT} if _is_long(sent) else sent)
+
+
+def _is_long(sent: Params) -> bool:
+    text = sent.get("freeform_input")
+    return isinstance(text, str) and len(text) > len(PLAIN_TEXT)
+
+
+def _responding(params: Params, simplify: Callable[[Params], Params]) -> Params:
+    sent = params.get("response")
+    return {**params, "response": simplify(sent)} if isinstance(sent, Mapping) else params
+
+
+_SIMPLIFICATIONS = (
+    *(_plainer(name, plain) for name, plain in _PLAINER.items()),
+    _only_the_answer,
+    _only_the_answer_and_text,
+    _shorter_text,
+)
+"""What is tried on each call that is left, one after the other."""

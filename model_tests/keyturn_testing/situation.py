@@ -13,6 +13,7 @@ from keyturn.cards import Interaction, InteractionKind
 from keyturn.status import InteractionStatus
 from keyturn.values import CaseKey
 from keyturn.world import Command, World
+from keyturn_specs.memory import NOTHING_REMEMBERED, Memory, text_of
 from keyturn_testing.driver import Driver
 from keyturn_testing.observing import Offered
 
@@ -48,6 +49,19 @@ class KnownCommand:
         return {"$ref": f"{self.label}/command"}
 
 
+@frozen
+class KnownState:
+    """What a host keeps of a card: the label of the answer that brought it, and what the model believes of the card."""
+
+    label: str
+    believed: Interaction
+
+    @property
+    def state(self) -> Mapping[str, object]:
+        """The reference to what is kept."""
+        return {"$ref": f"{self.label}/state"}
+
+
 @frozen(kw_only=True)
 class Situation:
     """Everything that the next step can be chosen from."""
@@ -59,6 +73,8 @@ class Situation:
     cases: tuple[CaseKey, ...]
     cards: tuple[KnownCard, ...]
     commands: tuple[KnownCommand, ...]
+    states: tuple[KnownState, ...] = ()
+    memory: Memory = NOTHING_REMEMBERED
     number: int
 
     def claimed(self, *capabilities: Capability) -> bool:
@@ -91,12 +107,17 @@ def situation(driver: Driver, kinds: tuple[InteractionKind, ...], actions: froze
         believed = world.interaction(str(binding.model("card", None, offered.id)))
         if believed is not None and offered.label:
             cards.append(KnownCard(offered, believed))
-    commands = {}
+    commands, states = {}, []
     for label, answer in driver.answers.items():
         if isinstance(answer, Mapping) and answer.get("outcome") == "accepted":
             command = world.command(str(binding.model("command", None, str(answer.get("command")))))
             if command is not None:
                 commands[command.id] = KnownCommand(label, command)
+        elif isinstance(answer, Mapping) and "state" in answer and "outcome" not in answer:
+            of_card = driver.oracle.memory.exported.get(text_of(answer["state"]))
+            believed = None if of_card is None else world.interaction(str(binding.model("card", None, of_card)))
+            if believed is not None:
+                states.append(KnownState(label, believed))
     return Situation(
         claims=driver.claims,
         kinds=kinds,
@@ -105,5 +126,7 @@ def situation(driver: Driver, kinds: tuple[InteractionKind, ...], actions: froze
         cases=tuple(driver.observer.cases),
         cards=tuple(cards),
         commands=tuple(commands.values()),
+        states=tuple(states),
+        memory=hypothesis.memory,
         number=len(driver.steps),
     )

@@ -15,17 +15,17 @@ from keyturn.branches import Outcome
 from keyturn.capabilities import Capability, Claims, problems_of_claims
 from keyturn.cards import InteractionKind, StoredAction
 from keyturn.errors import Unreadable
-from keyturn.handshake import NEVER_UNCLAIMED, PROTOCOL, Description, read_description
+from keyturn.handshake import NEVER_UNCLAIMED, PROTOCOL, Description
 from keyturn.operations import BY_METHOD, Operation
 from keyturn.responses import Accepted, InFlight, Rejected, Replayed
 from keyturn.values import Json, rfc3339
 from keyturn.version import VERSION
-from keyturn.wire import read_outcome
 from keyturn_specs.catalogue import BY_ID
 from keyturn_testing.drawing import presentable_kinds
 from keyturn_testing.driver import START
 from keyturn_testing.payloads import payload
-from keyturn_testing.systems.base import Answered, NotOffered, Reply, System
+from keyturn_testing.shapes import answered, described
+from keyturn_testing.systems.base import Answered, NotOffered, NotRead, Reply, System
 from keyturn_testing.wording import escaped, nearest, quoted
 
 LONGEST_PROBLEM = 600
@@ -68,7 +68,7 @@ def handshake(system: System) -> Smoke:
     if not isinstance(reply, Answered):
         return Smoke(problems=(f"describe: the system {_in_words(reply)}: every system answers it with its handshake",))
     try:
-        description = read_description(reply.result)
+        description = described(reply.result)
     except Unreadable as error:
         return Smoke(problems=_bounded(f"describe: {escaped(each, LONGEST_PROBLEM)}" for each in error.problems))
     known = frozenset(Capability(each) for each in description.claims if each in set(Capability))
@@ -232,7 +232,7 @@ class _Walk:
         if not isinstance(reply, Answered):
             raise _Unfit(f"{call}: the system {_in_words(reply)}; due was {due}")
         try:
-            outcome: Outcome = read_outcome(operation, reply.result)
+            outcome: Outcome = answered(operation, reply.result)
         except Unreadable as error:
             problems = "; ".join(escaped(each) for each in error.problems[:5])
             raise _Unfit(f"{operation.method}: its answer cannot be read: {problems}; due was {due}") from None
@@ -286,6 +286,8 @@ def _in_words(reply: Reply) -> str:
             return "does not offer it"
         case Answered():
             return f"answered {_json(reply.result)}"
+        case NotRead():
+            return f"could not read it: {quoted(reply.message)}"
         case _:
             return (
                 f"failed ({'nothing happened' if reply.definite else 'it may have happened'}): {quoted(reply.message)}"

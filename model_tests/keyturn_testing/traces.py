@@ -2,7 +2,8 @@
 
 A call names what earlier calls brought by reference, so that a trace holds no system's own ids: `{"$ref": "c3/card/id"}`
 is what the call labelled c3 answered at that JSON pointer, `{"$unlike": …}` is an id of the same form that nothing ever
-had, `{"$revision": [account, workflow, case], "plus": n}` is the revision at which a case was last read, n further on. A
+had, `{"$like": …, "as": "case"}` is one that looks like that id and is another (`keyturn_testing.alike` has the forms), and
+`{"$revision": [account, workflow, case], "plus": n}` is the revision at which a case was last read, n further on. A
 reference to something that never came stands for what it names as `else`, or for an id that never existed, so that a
 shortened trace still runs.
 """
@@ -18,6 +19,7 @@ from attrs import field, frozen
 from keyturn.errors import Unreadable
 from keyturn.values import CaseKey, Json
 from keyturn.wire import read, write
+from keyturn_testing.alike import FORMS, is_same_id
 
 FORMAT = 1
 """The version of the trace format."""
@@ -137,7 +139,7 @@ class Context:
     revisions: Mapping[CaseKey, int]
 
     def resolve(self, value: object) -> object:
-        """Return a value with its references resolved."""
+        """Return a value with its references resolved; raise `Unreadable` for a form of likeness that there is not."""
         if isinstance(value, Mapping):
             if "$ref" in value:
                 found = self._answered(str(value["$ref"]))
@@ -145,6 +147,8 @@ class Context:
             if "$unlike" in value:
                 found = self._answered(str(value["$unlike"]))
                 return unlike(found, _strings(self.answers)) if isinstance(found, str) else NOTHING
+            if "$like" in value:
+                return self._alike(str(value["$like"]), str(value.get("as")))
             if "$revision" in value:
                 return self._revision(value)
             return {key: self.resolve(each) for key, each in value.items()}
@@ -155,6 +159,17 @@ class Context:
     def _answered(self, reference: str) -> object:
         label, _, pointer = reference.partition("/")
         return pointed(self.answers.get(label), pointer)
+
+    def _alike(self, reference: str, form: str) -> object:
+        """What looks like an id and is none that is known: where a form gives the same id, something else unknown."""
+        if form not in FORMS:
+            raise Unreadable("a reference", (f'{{"$like": …, "as": {form!r:.40}}} is none of: {", ".join(FORMS)}',))
+        found = self._answered(reference)
+        if not isinstance(found, str):
+            return NOTHING
+        other, taken = FORMS[form](found), set(_strings(self.answers))
+        known = isinstance(other, str) and (is_same_id(other, found) or other in taken)
+        return unlike(found, taken) if known else other
 
     def _revision(self, value: Mapping[object, object]) -> object:
         parts = value["$revision"]

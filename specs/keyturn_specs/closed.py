@@ -8,7 +8,7 @@ from keyturn.capabilities import Capability
 from keyturn.responses import Rejected, Resolved
 from keyturn.status import InteractionStatus
 from keyturn_specs.observations import Moment, Observation
-from keyturn_specs.reading import addressed, effects_of, newly_decided, refuses
+from keyturn_specs.reading import addressed, answered_card, effects_of, newly_decided, refuses
 from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
 _MAY_END = (InteractionStatus.EXPIRED, InteractionStatus.INVALIDATED)
@@ -54,6 +54,8 @@ def _said_otherwise_than_it_did(seen: Observation) -> str | None:
     new = next(seen.new_effects(), None)
     if isinstance(seen.outcome, Rejected) and new is not None:
         return f"the answer is a refusal, and the effect {new.id} stands behind it"
+    if seen.failed and new is not None:
+        return f"the operation is said to have failed for good, and the effect {new.id} stands behind it"
     if isinstance(seen.outcome, Resolved) and seen.outcome.result.command is not None:
         card = seen.outcome.result.card
         if not effects_of(seen.after, card):
@@ -70,12 +72,18 @@ def _nobody_answers(moment: Moment) -> bool:
 
 
 def _acted_on_its_own(seen: Observation) -> str | None:
-    if not isinstance(seen.operation, _AUTOMATIC):
+    if not isinstance(seen.operation, _AUTOMATIC) and not seen.restarted:
         return None
     for card, after in newly_decided(seen):
+        # A process that crashed may have taken before what it was asked to take.
+        if card == answered_card(seen) or (isinstance(seen.operation, ops.CardDismiss) and seen.operation.card == card):
+            continue
         return f"nobody answered the card {card} in this step, and it went to {after}"
     return None
 
+
+_FAILS_CLOSED = "persistent interactions, What the client may send: any check that cannot be performed fails closed"
+_UNCHECKED = ByBranch(frozenset({Area.REPLY, Area.CODE, Area.STATUS, Area.EFFECTS}))
 
 CLOSED: tuple[Requirement, ...] = (
     Requirement(
@@ -88,6 +96,37 @@ CLOSED: tuple[Requirement, ...] = (
         needs=frozenset({Capability.OWNERS}),
         applies=_stranger_asks,
         judged_by=ByBranch(frozenset({Area.REPLY, Area.CODE, Area.STATUS})),
+    ),
+    Requirement(
+        id="I19.2",
+        family=Family.CLOSED,
+        says="Ownership that cannot be checked: unverifiable, nothing runs.",
+        why="When nobody can say whose card it is, anybody could be answering it.",
+        source=_FAILS_CLOSED,
+        needs=frozenset({Capability.FAULTS}),
+        applies=demanded("I19.2"),
+        judged_by=_UNCHECKED,
+    ),
+    Requirement(
+        id="I19.3",
+        family=Family.CLOSED,
+        says="A revision that cannot be read: unverifiable, nothing runs.",
+        why="When nobody can say what the record is now, the answer may be to what it was.",
+        source=_FAILS_CLOSED,
+        needs=frozenset({Capability.FAULTS, Capability.REVISIONS}),
+        applies=demanded("I19.3"),
+        judged_by=_UNCHECKED,
+    ),
+    Requirement(
+        id="I19.4",
+        family=Family.CLOSED,
+        says="Anything else that a check needs and that cannot be read, and a payload that no longer matches its hash: "
+        "unverifiable, nothing runs.",
+        why="A card whose content was changed behind the server's back asks something that nobody wrote.",
+        source=_FAILS_CLOSED,
+        needs=frozenset({Capability.FAULTS}),
+        applies=demanded("I19.4"),
+        judged_by=_UNCHECKED,
     ),
     Requirement(
         id="I19.5",
@@ -132,7 +171,7 @@ CLOSED: tuple[Requirement, ...] = (
     Requirement(
         id="I19.9",
         family=Family.CLOSED,
-        says="A refusal has no effect behind it; a success of an authorising option has one.",
+        says="A refusal, or an error that is definite, has no effect behind it; a success of an authorising option has one.",
         why="An error with a payment behind it is paid again by whoever believes the error.",
         source="persistent interactions, Status machine: never renders a receipt for a command that did not happen",
         applies=_answers_or_refuses,

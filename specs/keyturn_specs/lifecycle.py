@@ -7,7 +7,7 @@ because a system that breaks them breaks them in its own rows.
 from keyturn import operations as ops
 from keyturn.capabilities import Capability
 from keyturn.cards import ActionClass
-from keyturn.responses import Accepted, Failed, Resolved, Restored
+from keyturn.responses import Accepted, Failed, RefusalCode, Rejected, Resolved, Restored
 from keyturn.status import InteractionStatus
 from keyturn.table import OPEN, STATUS_TABLE, TERMINAL
 from keyturn_specs.observations import Moment, Observation
@@ -174,6 +174,27 @@ def _comes_late(moment: Moment) -> bool:
 
 _DEFERRED = frozenset({Capability.DEFERRED})
 
+
+def _settles_after_a_restart(moment: Moment) -> bool:
+    operation = moment.operation
+    if not isinstance(operation, ops.CommandSettle) or operation.command not in moment.memory.survived:
+        return False
+    command = moment.state.world.command(operation.command)
+    return command is not None and command.settlement is None
+
+
+def _forgot_a_command(seen: Observation) -> str | None:
+    operation = seen.operation
+    if not isinstance(operation, ops.CommandSettle) or operation.command not in seen.memory.survived:
+        return None
+    card = seen.memory.in_flight.get(operation.command)
+    waits = card is not None and seen.before.status(card) is InteractionStatus.RESOLVING
+    refused = isinstance(seen.outcome, Rejected) and seen.outcome.code is not RefusalCode.UNAVAILABLE
+    if waits and (refused or seen.failed):
+        return f"the card {card} was Resolving before a restart, and its command can no longer be settled"
+    return None
+
+
 LIFECYCLE: tuple[Requirement, ...] = (
     Requirement(
         id="L1",
@@ -276,5 +297,15 @@ LIFECYCLE: tuple[Requirement, ...] = (
         needs=_DEFERRED,
         applies=_comes_late,
         judged_by=ByBranch(frozenset({Area.REPLY, Area.CODE, Area.STATUS, Area.EFFECTS})),
+    ),
+    Requirement(
+        id="L11",
+        family=Family.LIFECYCLE,
+        says="After a restart a Resolving card can still be settled, by the same command.",
+        why="A command that a deployment forgets holds its card, and the slot of its case, for ever.",
+        source="persistent interactions, Why interactions are persistent: a decision survives reloads, retries and time",
+        needs=_DEFERRED | {Capability.RESTART},
+        applies=_settles_after_a_restart,
+        judged_by=ByInvariant(_forgot_a_command),
     ),
 )

@@ -2,7 +2,8 @@
 
 A snapshot is everything that an observer can read at one moment. An observation is one operation with the snapshots before
 and after it; invariants are judged on it without any model. A moment is the model's side of the same step: the state, the
-operation and the branch that explains it; it says which requirements the step exercised.
+operation and the branch that explains it; it says which requirements the step exercised. Both come with a memory: the little of
+earlier steps that a requirement may ask for.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,8 @@ from keyturn.capabilities import Claims
 from keyturn.cards import CardView
 from keyturn.operations import CardPresent, Effect, LedgerEntry, Metrics, Operation
 from keyturn.store import State
-from keyturn.values import CaseKey
+from keyturn.values import CaseKey, Json
+from keyturn_specs.memory import NOTHING_REMEMBERED, Memory
 
 
 @frozen(kw_only=True)
@@ -43,7 +45,9 @@ class Snapshot:
 class Observation:
     """One operation of the system, what it answered, and everything readable before and after it.
 
-    `asked` holds what every card was presented with, by the system's id; `outcome` is absent when the reply was lost.
+    `asked` holds what every card was presented with, by the system's id; `outcome` is absent when the reply was lost, and
+    when the operation failed for good (`failed`). `shown` is what a client was newly shown, as it was sent. `restarted`
+    says that the system was stopped and started again in this step, by a restart or by a crash.
     """
 
     operation: Operation
@@ -52,6 +56,10 @@ class Observation:
     after: Snapshot
     asked: Mapping[str, CardPresent]
     claims: Claims
+    failed: bool = False
+    restarted: bool = False
+    shown: tuple[Json, ...] = ()
+    memory: Memory = NOTHING_REMEMBERED
 
     def new_effects(self) -> Iterator[Effect]:
         """The effects that are there now and were not before."""
@@ -73,3 +81,4 @@ class Moment:
     operation: Operation
     branch: Branch
     claims: Claims
+    memory: Memory = NOTHING_REMEMBERED

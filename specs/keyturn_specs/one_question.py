@@ -36,10 +36,13 @@ def _two_open_blocking_cards(seen: Observation) -> str | None:
     return None
 
 
-def _with_another_slot_taken(moment: Moment) -> bool:
-    key = moment.operation.key if isinstance(moment.operation, ops.CardPresent) else None
-    taken = any(each.key != key and each.blocking and each.status in OPEN for each in moment.state.world.interactions)
-    return "I5.6" in moment.branch.because and taken
+def _meets_another_slot_or_conversation(moment: Moment) -> bool:
+    """Whether a blocking card is asked for beside a taken slot that is not its own, or that another conversation took."""
+    operation = moment.operation
+    if not isinstance(operation, ops.CardPresent) or "I5.6" not in moment.branch.because:
+        return False
+    slots = [each for each in moment.state.world.interactions if each.blocking and each.status in OPEN]
+    return any(each.key != operation.key or each.conversation != operation.conversation for each in slots)
 
 
 def _beside_an_occupant(moment: Moment) -> bool:
@@ -138,11 +141,12 @@ ONE_QUESTION: tuple[Requirement, ...] = (
     Requirement(
         id="I5.6",
         family=Family.ONE_QUESTION,
-        says="The slot belongs to (account, workflow, case): other cases, workflows and accounts have their own.",
-        why="One customer's open question must not keep another's from being asked.",
+        says="The slot belongs to (account, workflow, case): other cases, workflows and accounts have their own; other "
+        "conversations of the same case do not.",
+        why="One customer's open question must not keep another's from being asked, and two devices must not be asked apart.",
         source="persistent interactions, One blocking interaction per case: the same account, workflow key and case",
         needs=_BLOCKING,
-        applies=_with_another_slot_taken,
+        applies=_meets_another_slot_or_conversation,
         judged_by=ByBranch(),
     ),
     Requirement(

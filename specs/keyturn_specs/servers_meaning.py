@@ -4,11 +4,14 @@ The client names an option; it cannot say what the option does. Effects are judg
 card was presented with.
 """
 
+from collections.abc import Iterator, Mapping
+
 from keyturn.capabilities import Capability
 from keyturn.cards import DeclineAndRecord
-from keyturn.operations import Effect
+from keyturn.operations import Effect, ReadEffects, ReadLedger
 from keyturn.responses import Accepted, Declined, Resolved
 from keyturn.status import InteractionStatus
+from keyturn.values import Json
 from keyturn_specs.observations import Moment, Observation
 from keyturn_specs.reading import answered_card, chosen_option, due_arguments, newly_decided
 from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
@@ -81,6 +84,36 @@ def _answered_another_card(seen: Observation) -> str | None:
     return None
 
 
+STORED = "stored-by-the-server"
+"""What the suite plants in every stored action: it stands in no reply that a client may see (I7.5)."""
+
+
+def _is_shown_a_card(moment: Moment) -> bool:
+    return hasattr(moment.branch.outcome, "card") and not isinstance(moment.operation, ReadEffects | ReadLedger)
+
+
+def _strings(value: Json) -> Iterator[tuple[str, str]]:
+    """Every text in a reply, with the name that it stands under."""
+    waiting: list[tuple[str, Json]] = [("", value)]
+    while waiting:
+        name, each = waiting.pop()
+        if isinstance(each, str):
+            yield name, each
+        elif isinstance(each, Mapping):
+            waiting += ((str(key), inner) for key, inner in each.items())
+            yield from ((str(key), str(key)) for key in each)
+        elif isinstance(each, list | tuple):
+            waiting += ((name, inner) for inner in each)
+
+
+def _showed_a_stored_action(seen: Observation) -> str | None:
+    for reply in seen.shown:
+        found = next((name for name, text in _strings(reply) if STORED in text), None)
+        if found is not None:
+            return f"a client was shown what only the server stores, as {found[:40]!a}"
+    return None
+
+
 SERVERS_MEANING: tuple[Requirement, ...] = (
     Requirement(
         id="I7.1",
@@ -122,6 +155,15 @@ SERVERS_MEANING: tuple[Requirement, ...] = (
         judged_by=ByBranch(),
     ),
     Requirement(
+        id="I7.5",
+        family=Family.SERVERS_MEANING,
+        says="What a client is shown never contains a stored action.",
+        why="Whoever sees what a button does can try to send it, and learns what the server keeps to itself.",
+        source="persistent interactions, Stored options: the action is never accepted from the client",
+        applies=_is_shown_a_card,
+        judged_by=ByInvariant(_showed_a_stored_action),
+    ),
+    Requirement(
         id="I7.6",
         family=Family.SERVERS_MEANING,
         says="A command's origin names the interaction id and the payload hash that authorised it.",
@@ -133,7 +175,8 @@ SERVERS_MEANING: tuple[Requirement, ...] = (
     Requirement(
         id="I7.7",
         family=Family.SERVERS_MEANING,
-        says="Option ids compare exactly: no case folding, trimming, Unicode normalisation, coercion or prefix match.",
+        says="Option ids and card ids compare exactly: no case folding, trimming, Unicode normalisation, coercion or prefix "
+        "match.",
         why="Two options that differ by a space are two answers.",
         source="persistent interactions, What the client may send: verifies that the option ID is stored",
         applies=demanded("I7.7"),

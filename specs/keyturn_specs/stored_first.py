@@ -12,7 +12,7 @@ from keyturn.responses import Presented, Rejected
 from keyturn.status import InteractionStatus
 from keyturn.table import OPEN
 from keyturn_specs.observations import Moment, Observation
-from keyturn_specs.requirement import ByInvariant, Family, Requirement
+from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
 
 
 def _offers_a_card(moment: Moment) -> bool:
@@ -27,7 +27,7 @@ def _offered_and_not_readable(seen: Observation) -> str | None:
             if stored is not None and stored.status in OPEN:
                 same = (stored.payload, stored.payload_hash) == (offered.payload, offered.payload_hash)
                 return None if same else f"the card {offered.id} was offered with another payload or hash than it reads"
-        case Rejected(current_card=str(card)):
+        case Rejected(current_card=str(card)) if card in seen.after.cards or not seen.memory.presented_unheard:
             stored = seen.after.cards.get(card)
             due = stored is not None and stored.expires_at is not None and stored.status is InteractionStatus.EXPIRED
             if stored is not None and (stored.status in OPEN or due):
@@ -49,11 +49,20 @@ def _settled(view: CardView) -> CardView:
 
 
 def _forgotten_by_a_restart(seen: Observation) -> str | None:
-    if not isinstance(seen.operation, ops.Restart):
+    if not seen.restarted:
         return None
+    crashed = not isinstance(seen.operation, ops.Restart)
     for card, before in seen.before.cards.items():
         after = seen.after.cards.get(card)
-        if before is not None and after != before and (after is None or _settled(before) != after):
+        if before is None or after == before:
+            continue
+        # A process that crashed may have done before what it was asked to.
+        moved = (
+            after is not None
+            and crashed
+            and (after.payload, after.payload_hash) == (before.payload, before.payload_hash)
+        )
+        if not moved and (after is None or _settled(before) != after):
             return f"the card {card} read {before.status} before the restart and {_read(after)} after it"
     return None
 
@@ -109,6 +118,16 @@ STORED_FIRST: tuple[Requirement, ...] = (
         source="persistent interactions, Why interactions are persistent: the card exists before it is described",
         applies=_offers_a_card,
         judged_by=ByInvariant(_offered_and_not_readable),
+    ),
+    Requirement(
+        id="I6.2",
+        family=Family.STORED_FIRST,
+        says="If the card cannot be written, no reply mentions it and the failure is reported (unavailable).",
+        why="A button without a row behind it can never be pressed, and nobody learns why.",
+        source="persistent interactions, Why interactions are persistent: the card exists before it is described",
+        needs=frozenset({Capability.FAULTS}),
+        applies=demanded("I6.2"),
+        judged_by=ByBranch(frozenset({Area.REPLY, Area.CODE, Area.STATUS, Area.CARD})),
     ),
     Requirement(
         id="I6.3",

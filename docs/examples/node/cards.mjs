@@ -64,16 +64,20 @@ export const isPayload = shape({
   freeform_prompt: optional(isString),
 });
 
-export const textPolicyOf = (option) => option.freeform ?? { kind: 'forbidden' };
+export const NO_TEXT = { kind: 'forbidden' };
+export const textPolicyOf = (option) => option.freeform ?? NO_TEXT;
 
 const hasOption = (payload, ...classes) => payload.options.some((option) => classes.includes(classOf(option.action)));
 const canAuthorise = (payload) => hasOption(payload, 'authorises');
 const canDecide = (payload) => canAuthorise(payload) && hasOption(payload, 'declines', 'dismisses');
 
-/** The kinds, and what a card of that kind must have (A4). `multi_select` is not offered, and so it is not here. */
+const isPartOfASet = (option) => classOf(option.action) === 'answers' && textPolicyOf(option).kind === 'forbidden';
+
+/** The kinds, and what a card of that kind must have (A4). */
 const KINDS = {
   boolean: ({ options }) => options.length === 2,
   single_select: ({ options }) => options.length >= 1,
+  multi_select: ({ options }) => options.length >= 1 && options.every(isPartOfASet),
   freeform: ({ options, freeform_prompt: prompt }) =>
     isString(prompt) && options.some((option) => textPolicyOf(option).kind === 'required'),
   review_changes: (payload) => payload.review_entries?.length >= 1 && canDecide(payload),
@@ -83,6 +87,9 @@ const KINDS = {
   reauthenticate: canAuthorise,
   external_signature: canAuthorise,
 };
+
+/** Whether an answer names a set of options and not one; an empty set is an answer too. */
+export const asksForASet = (card) => card.kind === 'multi_select';
 
 /** Whether a card of this kind, with this payload, can be answered; if not it is an `invalid_card` (A4). */
 export function isAnswerable(kind, payload) {

@@ -5,6 +5,12 @@
 // transaction waits for anything, so no other call can see one half done. Who looks for rows reads them all: that keeps an
 // example short, and a store that keeps years of decisions adds indexes here.
 
+/** The row is there and cannot be read. Whoever needs it for a check cannot make that check (I19.2 to I19.4). */
+export class Unreadable extends Error {}
+
+/** What a command does could not be done: the command has failed, and the operation goes on (L3). */
+export class CommandFailed extends Error {}
+
 export class Database {
   #journal;
   #tables = new Map();
@@ -42,12 +48,27 @@ export class Database {
     this.#undo = [];
     try {
       const result = work();
-      if (this.#changes.length > 0) this.#journal.append(this.#changes);
+      if (this.#changes.length > 0) this.commit(this.#changes);
       return result;
     } catch (error) {
-      for (const undo of this.#undo.reverse()) undo();
+      this.#undoTo(0);
       throw error;
     }
+  }
+
+  /** A part of a transaction that happens or not by itself: if it throws, the rest of the transaction can go on. */
+  attempt(work) {
+    const before = this.#changes.length;
+    try {
+      return work();
+    } catch (error) {
+      this.#undoTo(before);
+      throw error;
+    }
+  }
+
+  commit(changes, write) {
+    this.#journal.append(changes, write);
   }
 
   /** Forgets everything but these changes. */
@@ -55,6 +76,11 @@ export class Database {
     this.#journal.rewrite(changes);
     this.#tables = new Map();
     this.#apply(changes);
+  }
+
+  #undoTo(length) {
+    for (const undo of this.#undo.splice(length).reverse()) undo();
+    this.#changes.splice(length);
   }
 
   #apply(changes) {

@@ -29,10 +29,61 @@ class StrangerAnswers extends Store {
   }
 }
 
+/** Whose card it is cannot be read, and so nobody is kept out (I19.2). */
+class UnreadOwnerPasses extends Store {
+  mayAnswer(card, asker) {
+    try {
+      return super.mayAnswer(card, asker);
+    } catch {
+      return true;
+    }
+  }
+}
+
+/** What a host restores counts as pending again, although it was answered since (I14.8). */
+class RestoredStateIsPending extends Store {
+  #restored = new Set();
+
+  importState({ state }) {
+    const outcome = super.importState({ state });
+    if (outcome.code === undefined) this.#restored.add(state.card);
+    return outcome;
+  }
+
+  askedCard(ask) {
+    return asIfPending(super.askedCard(ask), this.#restored);
+  }
+}
+
+/** An answer counts once somebody has heard that it was taken; a retry of one that nobody heard is taken anew (I14.6). */
+class RetryRunsAgain extends Store {
+  #database;
+  #unheard = new Set();
+
+  constructor(database) {
+    super(database);
+    this.#database = database;
+  }
+
+  accept(card, ...answer) {
+    if (this.#database.armed(({ fault }) => fault === 'reply_lost')) this.#unheard.add(card.id);
+    return super.accept(card, ...answer);
+  }
+
+  askedCard(ask) {
+    return asIfPending(super.askedCard(ask), this.#unheard);
+  }
+}
+
+const asIfPending = (card, cards) => (cards.has(card?.id) ? { ...card, status: 'active' } : card);
+
 const FAULTS = new Map([
   ['double-click-pays-twice', DoubleClickPaysTwice],
   ['stale-click-authorises', StaleClickAuthorises],
   ['stranger-answers', StrangerAnswers],
+  ['unread-owner-passes', UnreadOwnerPasses],
+  ['restored-state-is-pending', RestoredStateIsPending],
+  ['retry-runs-again', RetryRunsAgain],
 ]);
 
 const [, , name] = process.argv;

@@ -18,6 +18,10 @@ const NEWLINE = 0x0a;
 /** The write did not happen, and nothing else happened either. */
 export class WriteFailed extends Error {}
 
+function writeAll(fd, bytes) {
+  for (let written = 0; written < bytes.length;) written += fs.writeSync(fd, bytes, written);
+}
+
 export class FileJournal {
   #path;
   #flush;
@@ -41,10 +45,10 @@ export class FileJournal {
     return lines.map((line) => JSON.parse(line));
   }
 
-  append(changes) {
+  append(changes, write = writeAll) {
     if (this.#broken) throw new WriteFailed('an earlier write could not be taken back');
     try {
-      this.#length += this.#write(this.#fd, changes);
+      this.#length += this.#write(this.#fd, changes, write);
     } catch (error) {
       this.#takeBack();
       throw new WriteFailed('cannot append to the journal', { cause: error });
@@ -55,7 +59,7 @@ export class FileJournal {
     const next = `${this.#path}.next`;
     try {
       const fd = fs.openSync(next, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
-      const length = this.#write(fd, changes);
+      const length = this.#write(fd, changes, writeAll);
       fs.renameSync(next, this.#path);
       fs.closeSync(this.#fd);
       [this.#fd, this.#length, this.#broken] = [fd, length, false];
@@ -64,9 +68,9 @@ export class FileJournal {
     }
   }
 
-  #write(fd, changes) {
+  #write(fd, changes, write) {
     const line = Buffer.from(`${JSON.stringify(changes)}\n`);
-    for (let written = 0; written < line.length;) written += fs.writeSync(fd, line, written);
+    write(fd, line);
     if (this.#flush) fs.fdatasyncSync(fd);
     return line.length;
   }

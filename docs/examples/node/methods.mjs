@@ -5,6 +5,7 @@
 
 import { isPayload } from './cards.mjs';
 import { rejected } from './checks.mjs';
+import { FAULTS, ReplyLost } from './faults.mjs';
 import { WriteFailed } from './journal.mjs';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, OPERATION_FAILED, RpcError } from './rpc.mjs';
 import { isBoolean, isNumber, isObject, isPresent, isSeconds, isString, isTime, oneOf, optional, wrongField } from './shapes.mjs';
@@ -14,7 +15,8 @@ const DESCRIPTION = {
   system: { name: 'node-example', version: '0.1.0', language: 'javascript' },
   claims: [
     'cards', 'owners', 'revisions', 'independent', 'blocking', 'refuse', 'replace', 'list', 'freeform', 'replay',
-    'deferred', 'dismiss', 'clock', 'administrative', 'for_revision', 'ledger', 'metrics', 'coded_refusals', 'ordered_checks', 'restart',
+    'deferred', 'dismiss', 'clock', 'administrative', 'for_revision', 'ledger', 'metrics', 'multi_select', 'coded_refusals', 'ordered_checks', 'restart',
+    'snapshot', 'faults',
   ],
   environment: 'test', // the store may be wiped by `reset`; one that keeps real decisions must never say so
 };
@@ -56,6 +58,9 @@ const METHODS = {
   'effects': [ofCase, (store, params) => store.effects(params)],
   'metrics': [{}, (store) => store.metrics()],
   'ledger': [ofCase, (store, params) => store.ledger(params)],
+  'state.export': [{ ...asker, card: isString }, (store, params) => store.exportState(params)],
+  'state.import': [{ state: isPresent }, (store, params) => store.importState(params)],
+  'fault.arm': [{ fault: oneOf(...FAULTS), card: optional(isString) }, (store, params, database) => database.arm(params)],
 };
 
 /** The function that answers one call: one call, one transaction. */
@@ -67,16 +72,17 @@ export function methodsOf(store, database) {
     const wrong = wrongField(fields, params);
     if (wrong !== undefined) throw new RpcError(INVALID_PARAMS, `${method}: ${wrong} is missing or wrong`);
     try {
-      return database.transaction(() => store.countRefusal(operation(store, params)));
+      return database.transaction(() => store.countRefusal(operation(store, params, database)), { method, params });
     } catch (error) {
       return refusalOf(method, error);
     }
   };
 }
 
-/** Whatever went wrong, the transaction was undone: we can say for certain that nothing happened. */
+/** Whatever else went wrong, the transaction was undone: we can say for certain that nothing happened. */
 function refusalOf(method, error) {
   console.error(`${method} failed:`, error);
+  if (error instanceof ReplyLost) throw new RpcError(OPERATION_FAILED, `${method}: the reply was lost`, { definite: false });
   if (error instanceof WriteFailed) return rejected('unavailable');
   throw new RpcError(OPERATION_FAILED, `${method} failed`, { definite: true });
 }

@@ -20,6 +20,8 @@ export const optional = (holds) => (value) => value === undefined || value === n
 export const oneOf = (...values) => (value) => values.includes(value);
 export const arrayOf = (holds) => (value) => Array.isArray(value) && value.every((item) => holds(item));
 
+export const isSet = (holds) => (value) => arrayOf(holds)(value) && new Set(value).size === value.length;
+
 /** The first field that does not hold, or undefined. Fields that the table does not name are ignored. */
 export const wrongField = (fields, value) => Object.keys(fields).find((name) => !fields[name](value[name]));
 

@@ -1,6 +1,6 @@
 // Puts the parts together: a journal, the tables in front of it, a store, and the conversation on stdin and stdout.
 
-import { Database } from './database.mjs';
+import { FaultyDatabase } from './faults.mjs';
 import { FileJournal, NoJournal } from './journal.mjs';
 import { methodsOf } from './methods.mjs';
 import { serve } from './rpc.mjs';
@@ -14,7 +14,7 @@ function openJournal() {
 
 /** Runs a system with this store until stdin is closed; then nothing is left to do, and the process ends with 0. */
 export async function start(StoreClass) {
-  const database = new Database(openJournal());
+  const database = new FaultyDatabase(openJournal());
   const store = new StoreClass(database);
   process.stdout.on('error', () => process.exit()); // nobody listens any more
   await serve(methodsOf(store, database), process.stdin, process.stdout);

@@ -7,9 +7,10 @@
 // becomes a command; the card is Resolving until `settle` says how the command ended. Only then are there effects, and
 // the revision of the case moves, and what was drawn for the older revision is invalidated.
 
-import { classOf, countCommands, finalArguments, isAnswerable, isOpen, isOverdue, nextStatus, viewOf } from './cards.mjs';
-import { CHECKS, DISMISSAL_CHECKS, rejected } from './checks.mjs';
-import { formatTime, parseTime, toMilliseconds } from './shapes.mjs';
+import { asksForASet, classOf, countCommands, finalArguments, isAnswerable, isOpen, isOverdue, nextStatus, viewOf } from './cards.mjs';
+import { CHECKS, DISMISSAL_CHECKS, firstRefusal, rejected } from './checks.mjs';
+import { CommandFailed } from './database.mjs';
+import { formatTime, isString, parseTime, shape, toMilliseconds } from './shapes.mjs';
 import { hashOf } from './text.mjs';
 
 /** As JSON, because no separator is safe: ("a", "b/c") and ("a/b", "c") are two cases (I5.6). */
@@ -17,7 +18,8 @@ const caseKey = ({ account, workflow, case: id }) => JSON.stringify([account, wo
 const isOfCase = (row, key) => caseKey(row) === caseKey(key);
 const isShownTo = (card, { account, conversation }) => card.account === account && card.conversation === conversation;
 const lengthOf = (seconds) => (typeof seconds === 'number' ? toMilliseconds(seconds) : Infinity); // left out = for ever
-const idsOf = (cards) => cards.map((card) => card.id);
+const idsOf = (rows) => rows.map((row) => row.id);
+const isKept = shape({ card: isString, payload_hash: isString });
 
 export class Store {
   #db;
@@ -125,10 +127,13 @@ export class Store {
     return this.#db.rows('cards').filter((card) => isOfCase(card, key));
   }
 
-  /** The only way in which a card changes: along the machine, and never without its entry in the ledger (L1, E1). */
+  /**
+   * The only way in which a card changes: along the machine, and never without its entry in the ledger (L1, E1). It changes
+   * as it is stored, not as it was read: what a bad read has made of it is not written back (I6.5).
+   */
   move(card, event, cause = {}, changes = {}) {
     const from = card.status;
-    const moved = { ...card, ...changes, status: nextStatus(from ?? 'unwritten', event) };
+    const moved = { ...(this.findCard(card.id) ?? card), ...changes, status: nextStatus(from ?? 'unwritten', event) };
     const seq = this.#db.count('ledger') + 1;
     const { id, account, workflow, case: ofCase } = moved;
     this.#db.put('cards', id, moved);
@@ -208,23 +213,19 @@ export class Store {
     return isShownTo(card, asker);
   }
 
+  askedCard({ response }) {
+    return this.findCard(response.interaction_id);
+  }
+
   respond({ account, conversation, response }) {
     const ask = { account, conversation, response };
-    return this.firstRefusal(CHECKS, ask) ?? this.take(ask);
+    return firstRefusal(CHECKS, ask, this) ?? this.take(ask);
   }
 
   /** Closing a card from outside: no option was chosen, and nothing was decided. */
   dismissCard({ account, conversation, card: id, expected_case_revision }) {
     const ask = { account, conversation, response: { interaction_id: id, expected_case_revision } };
-    return this.firstRefusal(DISMISSAL_CHECKS, ask) ?? this.dismiss(ask.card, undefined, undefined, { resolved_at: this.now });
-  }
-
-  firstRefusal(checks, ask) {
-    for (const check of checks) {
-      const outcome = check(ask, this);
-      if (outcome) return outcome;
-    }
-    return undefined;
+    return firstRefusal(DISMISSAL_CHECKS, ask, this) ?? this.dismiss(ask.card, undefined, undefined, { resolved_at: this.now });
   }
 
   /** The command that the card's last answer became; undefined when it became none. */
@@ -242,7 +243,9 @@ export class Store {
   }
 
   /** The answer passed every check. What it does is stored on the option; nothing that the client sent decides it (I7.1). */
-  take({ card, option, text }) {
+  take({ card, options, text }) {
+    if (asksForASet(card)) return this.answerWithSet(card, options);
+    const [option] = options;
     const taken = { resolved_at: this.now, resolved_option: option.id };
     switch (classOf(option.action)) {
       case 'authorises': return this.accept(card, option, text, taken);
@@ -265,6 +268,14 @@ export class Store {
     const result = this.resultOf(card, option, text);
     const accepted = this.move(card, 'accept', { option: option.id }, taken);
     this.move(accepted, 'commit', { option: option.id }, { result });
+    return { outcome: 'resolved', result };
+  }
+
+  /** The same for a set, possibly empty. The card names no option as chosen: which ones, its result says. */
+  answerWithSet(card, options) {
+    const result = { ...this.resultOf(card), options: idsOf(options) };
+    const accepted = this.move(card, 'accept', {}, { resolved_at: this.now });
+    this.move(accepted, 'commit', {}, { result });
     return { outcome: 'resolved', result };
   }
 
@@ -330,7 +341,13 @@ export class Store {
     if (result === 'failed') return this.fail(command, policy, 'command_failed');
     const { expected_revision: expected } = command;
     const mayRun = expected === null || expected === this.caseOf(command).revision;
-    return mayRun ? this.commit(command) : this.fail(command, policy, 'revision_conflict'); // I13.5
+    if (!mayRun) return this.fail(command, policy, 'revision_conflict'); // I13.5
+    try {
+      return this.#db.attempt(() => this.commit(command));
+    } catch (error) {
+      if (!(error instanceof CommandFailed)) throw error;
+      return this.fail(command, policy, 'command_failed'); // L3: nothing of the commit is left
+    }
   }
 
   commit(command) {
@@ -378,6 +395,23 @@ export class Store {
     const ids = Array.from({ length: countCommands(option.action) }, () => this.issue('effect'));
     for (const id of ids) this.#db.put('effects', id, { id, ...effect });
     return ids;
+  }
+
+  // What a host keeps
+
+  /** Enough to find a pending card again, and to know that it is the same. The card itself stays here (I14.8). */
+  exportState(asker) {
+    const card = this.findCard(asker.card);
+    if (!card || !isShownTo(card, asker)) return rejected('not_found');
+    return isOpen(card) ? { state: { card: card.id, payload_hash: card.payload_hash } } : rejected('not_answerable');
+  }
+
+  /** Checked, and nothing moves: the card is what it has become since, however often a host restores it (I14.8). */
+  importState({ state }) {
+    if (!isKept(state)) return rejected('malformed');
+    const card = this.findCard(state.card);
+    if (!card) return rejected('not_found');
+    return state.payload_hash === card.payload_hash ? {} : rejected('unverifiable');
   }
 
   // For the observer

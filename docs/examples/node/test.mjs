@@ -1,119 +1,10 @@
-// Talks to the system as the suite does: lines on stdin and stdout, SIGKILL for a crash.  node --test
+// The store as the suite meets it.  node --test docs/examples/node/test.mjs
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { linesOf } from './rpc.mjs';
-
-const HERE = path.dirname(fileURLToPath(import.meta.url));
-const CASE = { account: 'a', workflow: 'w', case: '1' };
-const ASKER = { account: 'a', conversation: 'c' };
-
-/** The system in a process of its own, with a folder that outlives it. */
-class Peer {
-  #waiting = [];
-
-  constructor(command, folder) {
-    Object.assign(this, { command, folder });
-    this.launch();
-  }
-
-  launch() {
-    const env = { ...process.env, KEYTURN_DATA: this.folder };
-    this.child = spawn(process.execPath, this.command, { cwd: HERE, env, stdio: ['pipe', 'pipe', 'ignore'] });
-    this.listen(this.child.stdout);
-  }
-
-  async listen(stdout) {
-    for await (const line of linesOf(stdout)) this.#waiting.shift()(JSON.parse(line));
-  }
-
-  /** The reply to one line, whatever the line is. */
-  line(text) {
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      this.child.stdin.write(`${text}\n`);
-    });
-  }
-
-  async call(method, params = {}) {
-    const { result, error } = await this.line(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
-    assert.equal(error, undefined, JSON.stringify(error));
-    return result;
-  }
-
-  /** An answer by the one who was asked, at the revision the card shows, unless said otherwise. */
-  respond(card, option, { asker = ASKER, ...more } = {}) {
-    const response = { interaction_id: card.id, option_id: option, expected_case_revision: card.case_revision, ...more };
-    return this.call('card.respond', { ...asker, response });
-  }
-
-  settle(command, result = 'committed', on_failure) {
-    return this.call('command.settle', { command, result, on_failure });
-  }
-
-  async present(more = {}) {
-    const usual = { kind: 'confirm_command', blocking: true, revision_independent: false, on_occupied: 'refuse' };
-    return this.call('card.present', { ...ASKER, ...CASE, ...usual, payload: payload(), ...more });
-  }
-
-  async status(card) {
-    return (await this.call('card.get', { ...ASKER, card: card.id })).card.status;
-  }
-
-  async countEffects() {
-    return (await this.call('effects', CASE)).effects.length;
-  }
-
-  async restart() {
-    await this.end('SIGKILL');
-    this.launch();
-  }
-
-  async end(signal) {
-    const ended = new Promise((resolve) => this.child.once('exit', resolve));
-    if (signal) this.child.kill(signal);
-    else this.child.stdin.end();
-    return ended;
-  }
-}
-
-const optionOf = (id, action, freeform) => ({ id, label: id, action, freeform });
-const apply = { kind: 'apply_operation', operation: 'pay', arguments: { secret: 7, note: '' }, freeform_argument: '/note' };
-
-function payload(...more) {
-  const confirm = { kind: 'confirm_commands', command_refs: ['r1', 'r2'] };
-  const options = [
-    optionOf('yes', confirm),
-    optionOf('no', { kind: 'decline' }),
-    optionOf('note', apply, { kind: 'required', max_length: 3 }),
-    optionOf('record', { kind: 'decline_and_record', operation: 'log' }, { kind: 'optional', max_length: 10 }),
-    optionOf('close', { kind: 'dismiss' }),
-    optionOf('other', { kind: 'select_target', case: '2' }),
-  ];
-  return { title: 'Pay?', options: [...options, ...more] };
-}
-
-/** Runs the scenario with a fresh system: the clock at noon, one case open at revision 1. */
-async function withPeer(scenario, command = ['server.mjs']) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'node-example-'));
-  const peer = new Peer(command, folder);
-  try {
-    await peer.call('reset', { now: '2026-01-01T12:00:00+00:00' });
-    await peer.call('case.open', CASE);
-    await scenario(peer);
-  } finally {
-    await peer.end('SIGKILL');
-    fs.rmSync(folder, { recursive: true });
-  }
-}
-
-const scenario = (name, body) => test(name, () => withPeer(body));
-const rejected = (code) => ({ outcome: 'rejected', code });
+import { describe } from 'node:test';
+import { ASKER, CASE, apply, optionOf, payload, rejected, scenario } from './peer.mjs';
 
 describe('a decision', () => {
   scenario('is accepted, committed, cited and replayed', async (peer) => {
@@ -278,6 +169,78 @@ describe('a case', () => {
   });
 });
 
+describe('a set of options', () => {
+  const bag = (id) => optionOf(id, { kind: 'resolve_clarification', answer_key: id });
+  const bags = { kind: 'multi_select', payload: { title: 'Which?', options: [bag('a'), bag('b'), bag('c')] } };
+
+  scenario('is answered with stored ids, in the order of the card', async (peer) => {
+    const { card } = await peer.present(bags);
+    for (const [more, code] of [
+      [{ option_ids: ['a', 'a'] }, 'malformed'], [{ option_ids: 'a' }, 'malformed'], [{ option_ids: [1] }, 'malformed'],
+      [{ option_id: 'a' }, 'malformed'], [{ option_id: 1, option_ids: ['a'] }, 'malformed'], [{ option_ids: null }, 'malformed'],
+      [{ option_ids: ['a', 'd'] }, 'unknown_option'], [{ option_ids: [''] }, 'unknown_option'],
+      [{ option_ids: ['A'] }, 'unknown_option'], [{ option_ids: ['a'], freeform_input: 'why' }, 'freeform_forbidden'],
+      [{ option_ids: ['a'], expected_case_revision: 2 }, 'stale_revision'],
+      [{ option_ids: ['a'], asker: { ...ASKER, account: 'b' } }, 'not_found'],
+    ]) assert.deepEqual(await peer.respond(card, undefined, more), rejected(code), JSON.stringify(more));
+    const { outcome, result } = await peer.respond(card, undefined, { option_ids: ['c', 'a'] });
+    assert.equal(outcome, 'resolved');
+    assert.deepEqual(result, { card: card.id, options: ['a', 'c'], effects: [], case_revision: 1 });
+    const again = { outcome: 'replayed', result };
+    assert.deepEqual(await peer.respond(card, undefined, { option_ids: [] }), again);
+    await peer.restart();
+    assert.deepEqual(await peer.respond(card, undefined, { option_ids: ['a', 'c'] }), again);
+    const { card: after } = await peer.call('card.get', { ...ASKER, card: card.id });
+    assert.deepEqual([after.status, 'resolved_at' in after, 'resolved_option' in after], ['resolved', true, false]);
+  });
+
+  scenario('may be empty, and is no set where one option is asked for', async (peer) => {
+    const { card } = await peer.present(bags);
+    assert.deepEqual((await peer.respond(card, undefined, { option_ids: [] })).result.options, []);
+    const { card: other } = await peer.present();
+    assert.deepEqual(await peer.respond(other, undefined, { option_ids: ['no'] }), rejected('malformed'));
+    assert.equal((await peer.respond(other, 'no', { option_ids: ['yes'] })).outcome, 'declined');
+  });
+
+  scenario('is only of options that run nothing and take no text', async (peer) => {
+    const unfit = [
+      [], [bag('a'), optionOf('x', { kind: 'decline' })], [optionOf('x', apply)], [bag('a'), bag('a')],
+      [{ ...bag('a'), freeform: { kind: 'optional', max_length: 9 } }],
+    ];
+    for (const options of unfit) {
+      const { code } = await peer.present({ kind: 'multi_select', payload: { title: 'Which?', options } });
+      assert.equal(code, 'invalid_card', JSON.stringify(options));
+    }
+  });
+});
+
+describe('what a host keeps', () => {
+  scenario('finds the card again, as it has become', async (peer) => {
+    const { card } = await peer.present();
+    const keep = (more) => peer.call('state.export', { ...ASKER, card: card.id, ...more });
+    const restore = (state) => peer.call('state.import', { state });
+    const { state } = await keep();
+    assert.deepEqual(state, { card: card.id, payload_hash: card.payload_hash });
+    for (const more of [{ account: 'b' }, { conversation: 'd' }, { card: 'card-0' }]) {
+      assert.deepEqual(await keep(more), rejected('not_found'));
+    }
+    for (const [kept, code] of [
+      [null, 'malformed'], [[], 'malformed'], [{ card: card.id }, 'malformed'], [{ ...state, card: 7 }, 'malformed'],
+      [{ ...state, card: 'card-0' }, 'not_found'], [{ ...state, payload_hash: 'sha256:0' }, 'unverifiable'],
+    ]) assert.deepEqual(await restore(kept), rejected(code), JSON.stringify(kept));
+    assert.deepEqual(await restore(state), {});
+    const { command, idempotency_key } = await peer.respond(card, 'yes');
+    assert.deepEqual(await restore(state), {});
+    assert.deepEqual(await peer.respond(card, 'yes'), { outcome: 'in_flight', command, idempotency_key });
+    const { result } = await peer.settle(command);
+    await peer.restart();
+    assert.deepEqual(await restore(state), {});
+    assert.deepEqual(await peer.respond(card, 'no'), { outcome: 'replayed', result });
+    assert.deepEqual(await keep(), rejected('not_answerable'));
+    assert.equal(await peer.countEffects(), 2);
+  });
+});
+
 describe('the slot', () => {
   scenario('is refused, replaced, or held by a command in flight', async (peer) => {
     const { card: first } = await peer.present();
@@ -390,31 +353,5 @@ describe('a crash', () => {
     const { card: second } = await peer.present();
     assert.notEqual(second.id, first.id);
     assert.deepEqual(await peer.respond(first, 'yes'), rejected('not_found'));
-  });
-});
-
-describe('a fault', () => {
-  const faulty = (name, body) => test(name, () => withPeer(body, ['faulty.mjs', name]));
-
-  faulty('double-click-pays-twice', async (peer) => {
-    const { card } = await peer.present();
-    const { command } = await peer.respond(card, 'yes');
-    await peer.settle(command);
-    assert.equal((await peer.respond(card, 'yes')).outcome, 'replayed');
-    assert.equal(await peer.countEffects(), 4);
-  });
-
-  faulty('stale-click-authorises', async (peer) => {
-    const { card } = await peer.present();
-    assert.deepEqual(await peer.call('case.edit', CASE), { revision: 2, invalidated: [] });
-    const { command } = await peer.respond(card, 'yes', { expected_case_revision: 9 });
-    assert.equal((await peer.settle(command)).outcome, 'resolved');
-    assert.equal(await peer.countEffects(), 2);
-  });
-
-  faulty('stranger-answers', async (peer) => {
-    const { card } = await peer.present();
-    const { outcome } = await peer.respond(card, 'no', { asker: { account: 'b', conversation: 'd' } });
-    assert.equal(outcome, 'declined');
   });
 });

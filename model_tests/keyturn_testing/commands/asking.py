@@ -24,6 +24,7 @@ import keyturn_testing
 from keyturn_testing.files import complain, output_kept
 from keyturn_testing.reports.page import page_for_messages
 from keyturn_testing.reports.text_report import HAPPENED, show_breakdown
+from keyturn_testing.shapes import Checked
 from keyturn_testing.smoke import Smoke, smoke
 from keyturn_testing.systems.adapters import open_system
 from keyturn_testing.systems.base import Breakdown, System, Unusable
@@ -74,7 +75,7 @@ def opened(adapter: str, time_limit: float) -> Iterator[Opened]:
         system: System | None = None
         try:
             try:
-                system = open_system(adapter, data=folder / "data", time_limit=time_limit)
+                system = Checked(open_system(adapter, data=folder / "data", time_limit=time_limit))
             except Unusable as unusable:
                 raise Unfit(Smoke(problems=unusable.problems)) from None
             set_hypothesis_home_dir(folder / "hypothesis")  # its own files belong to the run, not where the user stands

@@ -14,8 +14,10 @@ from keyturn_testing.commands.options import (
     DEFAULT_SECONDS,
     DEFAULT_SEED,
     PROFILE_NAMES,
+    REPORT_FORMATS,
     examples,
     format_option,
+    list_option,
     output_path,
     seed_of,
     system_argument,
@@ -24,10 +26,14 @@ from keyturn_testing.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from keyturn_testing.known import KnownFailure
-    from keyturn_testing.running import Record
+    from keyturn_testing.commands.asking import Unfit
+    from keyturn_testing.known import Lists
+    from keyturn_testing.running import Profile, Record
 
 ENGINES = ("scenarios", "stateful")
+
+MOST_PROBLEMS = 50
+"""How many problems of the lists are shown."""
 
 
 @frozen(kw_only=True)
@@ -44,6 +50,7 @@ class Wanted:
     traces: Path
     time_limit: float
     known_failing: Path | None
+    flaky: Path | None
     quiet: bool
     examples: int | None
     steps: int | None
@@ -55,6 +62,7 @@ class Wanted:
         "keyturn check python:my_package.testing:make_store --profile deep",
         "keyturn check sqlite --requirement I14 --seed random",
         "keyturn check reference --format json --output report.json",
+        "keyturn check stdio:./my-server --format junit --output report.xml --known-failing known.toml",
     )
 )
 @system_argument
@@ -79,7 +87,7 @@ class Wanted:
     metavar="ID",
     help="Judge only this requirement, or family such as I14 (repeatable; all of them).",
 )
-@format_option
+@format_option(*REPORT_FORMATS)
 @click.option("--output", metavar="FILE", callback=output_path, help="Write the report here, not to standard output.")
 @click.option(
     "--traces",
@@ -89,11 +97,12 @@ class Wanted:
     callback=traces_folder,
     help="Where the traces of failures go.",
 )
-@click.option(
+@list_option(
     "--known-failing",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A TOML file of [[known]] failures (requirement, reason, system?, link?): they run, and do not break the verdict.",
+    "A TOML file of [[known]] failures (requirement, reason, system?, link?): they run, and do not break the verdict.",
+)
+@list_option(
+    "--flaky", "A TOML file of what is [[flaky]] (requirement, reason, system?, link?): it runs, and decides nothing."
 )
 @time_limit_option
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
@@ -114,13 +123,12 @@ def run_check(wanted: Wanted) -> int:
     from keyturn_testing.files import complain
     from keyturn_testing.known import reasons_for
     from keyturn_testing.progress import watching
-    from keyturn_testing.reports.json_report import unfit_report, written
     from keyturn_testing.running import PROFILES, Run
 
     profile = PROFILES[wanted.profile]
     profile = evolve(profile, examples=wanted.examples or profile.examples, steps=wanted.steps or profile.steps)
     selected = selection(wanted.requirements)
-    known = _known(wanted)
+    lists = read_or_refuse(wanted.known_failing, wanted.flaky)
     try:
         with opened(wanted.adapter, wanted.time_limit) as at:
             found = fit(at)
@@ -136,7 +144,8 @@ def run_check(wanted: Wanted) -> int:
                     selected=selected,
                     progress=watch,
                 ).run()
-                record.known = reasons_for(known, found.description.system.name)
+                name = found.description.system.name
+                record.known, record.flaky = reasons_for(lists.known, name), reasons_for(lists.flaky, name)
             if record.interrupted:
                 complain("keyturn: interrupted; ending the system, and reporting what was found so far")
             if record.breakdown is not None:
@@ -144,20 +153,35 @@ def run_check(wanted: Wanted) -> int:
                 if record.last is not None:
                     record.last = evolve(record.last, says=record.breakdown.message)
     except Unfit as unfit:
-        if wanted.style == "json":
-            _deliver(wanted, written(unfit_report(unfit.found, unfit.breakdown, wanted.seed, profile)))
+        if wanted.style != "text":
+            _deliver(wanted, _unfit(wanted, unfit, profile))
         raise
     return _report(wanted, record, selected)
 
 
-def _known(wanted: Wanted) -> "tuple[KnownFailure, ...]":
-    from keyturn_testing.known import read_known
+def read_or_refuse(known_failing: Path | None, flaky: Path | None) -> "Lists":
+    """Return what both lists hold; raise `UsageError` with every problem of both, each on a line of its own."""
+    from keyturn_testing.known import read_lists
     from keyturn_testing.systems.base import Unusable
 
     try:
-        return () if wanted.known_failing is None else read_known(wanted.known_failing)
+        return read_lists(known_failing, flaky)
     except Unusable as unusable:
-        raise click.BadParameter("; ".join(unusable.problems), param_hint="--known-failing") from None
+        options = [name for name, path in (("--known-failing", known_failing), ("--flaky", flaky)) if path is not None]
+        problems = "".join(f"\n  * {each}" for each in unusable.problems[:MOST_PROBLEMS])
+        more = len(unusable.problems) - MOST_PROBLEMS
+        told = f"{problems}\n  and {more} more" if more > 0 else problems
+        raise click.UsageError(f"what {' and '.join(options)} name cannot be used:{told}") from None
+
+
+def _unfit(wanted: Wanted, unfit: "Unfit", profile: "Profile") -> str:
+    """The report on an adapter that was unfit, for programs."""
+    from keyturn_testing.reports.json_report import unfit_report, written
+    from keyturn_testing.reports.junit_report import unfit_junit
+
+    if wanted.style == "junit":
+        return unfit_junit(unfit.found, unfit.breakdown, wanted.seed, profile)
+    return written(unfit_report(unfit.found, unfit.breakdown, wanted.seed, profile))
 
 
 def selection(wanted: tuple[str, ...]) -> frozenset[str]:
@@ -183,6 +207,7 @@ def _report(wanted: Wanted, record: "Record", selected: frozenset[str]) -> int:
     from keyturn_testing.commands.traces import write_traces
     from keyturn_testing.files import complain
     from keyturn_testing.reports.json_report import json_report, written
+    from keyturn_testing.reports.junit_report import junit_report
     from keyturn_testing.reports.page import page_for_files, page_for_stdout
     from keyturn_testing.reports.text_report import Origin, text_report
     from keyturn_testing.reports.verdict import exit_code
@@ -195,6 +220,8 @@ def _report(wanted: Wanted, record: "Record", selected: frozenset[str]) -> int:
         traces = None
     if wanted.style == "json":
         text = written(json_report(record, selected))
+    elif wanted.style == "junit":
+        text = junit_report(record, selected)
     else:
         options = "" if wanted.time_limit == DEFAULT_SECONDS else f" --time-limit {wanted.time_limit:g}"
         origin = Origin(adapter=wanted.adapter, traces=traces, last=record.last, options=options)

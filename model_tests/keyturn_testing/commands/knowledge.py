@@ -12,7 +12,7 @@ import click
 from attrs import NOTHING, fields
 from click.shell_completion import CompletionItem
 
-from keyturn_testing.commands.options import examples, format_option
+from keyturn_testing.commands.options import FORMATS, examples, format_option
 
 Entries: TypeAlias = list[dict[str, object]]
 
@@ -69,7 +69,7 @@ _LISTS: Mapping[str, Callable[[], Entries]] = {
     "list", epilog=examples("keyturn list requirements", "keyturn list systems", "keyturn list mutants --format json")
 )
 @click.argument("things", type=click.Choice(tuple(_LISTS)), metavar="THINGS")
-@format_option
+@format_option(*FORMATS)
 def list_things(things: str, style: str) -> int:
     """List what keyturn knows: each thing with its name and one sentence.
 

@@ -24,6 +24,12 @@ MOST_SECONDS = 86_400.0
 PROFILE_NAMES = ("quick", "standard", "deep")
 """The names of `keyturn_testing.running.PROFILES`; a test holds that they are the same."""
 
+FORMATS = ("text", "json")
+"""What is written for people and for programs."""
+
+REPORT_FORMATS = (*FORMATS, "junit")
+"""What is written of a judgement: also for what shows tests."""
+
 Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 
@@ -32,7 +38,7 @@ def examples(*lines: str) -> str:
     return "\b\n" + ("Example:" if len(lines) == 1 else "Examples:") + "".join(f"\n  {line}" for line in lines)
 
 
-def seed_of(ctx: click.Context, param: click.Parameter, value: str) -> int:
+def seed_of(ctx: click.Context | None, param: click.Parameter | None, value: str) -> int:
     """Return the seed that was given: a whole number from 0, or `random`, which draws one."""
     if value == "random":
         return random.SystemRandom().randrange(2**32)
@@ -41,7 +47,7 @@ def seed_of(ctx: click.Context, param: click.Parameter, value: str) -> int:
     return int(value)
 
 
-def _seconds_of(ctx: click.Context, param: click.Parameter, value: str) -> float:
+def seconds_of(ctx: click.Context | None, param: click.Parameter | None, value: str) -> float:
     """Return the seconds that were given: more than 0."""
     try:
         seconds = float(value)
@@ -79,7 +85,7 @@ def time_limit_option(command: Decorated) -> Decorated:
     """Add the option for how long a call may take."""
     return click.option(
         "--time-limit",
-        callback=_seconds_of,
+        callback=seconds_of,
         default=f"{DEFAULT_SECONDS:g}",
         show_default=True,
         metavar="SECONDS",
@@ -87,11 +93,17 @@ def time_limit_option(command: Decorated) -> Decorated:
     )(command)
 
 
-def format_option(command: Decorated) -> Decorated:
-    """Add the option for the format of what is written."""
+def format_option(*formats: str) -> Callable[[Decorated], Decorated]:
+    """Return the option for the format of what is written, one of these; the first is the default."""
     return click.option(
-        "--format", "style", type=click.Choice(("text", "json")), default="text", show_default=True, help="For whom."
-    )(command)
+        "--format", "style", type=click.Choice(formats), default=formats[0], show_default=True, help="For whom."
+    )
+
+
+def list_option(name: str, says: str) -> Callable[[Decorated], Decorated]:
+    """Return an option that names a list in a file: a regular one, or a pipe of the shell's own."""
+    path = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+    return click.option(name, metavar="FILE", type=path, help=says)
 
 
 def output_path(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:

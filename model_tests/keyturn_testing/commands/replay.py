@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from keyturn_testing.commands.options import (
+    REPORT_FORMATS,
     examples,
     format_option,
     reference_argument,
@@ -70,7 +71,7 @@ class Shown:
 )
 @click.argument("path", metavar="TRACE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @reference_argument
-@format_option
+@format_option(*REPORT_FORMATS)
 @time_limit_option
 def replay(path: Path, adapter: str, style: str, time_limit: float) -> int:
     """Replay TRACE against SYSTEM (the reference, unless it is said), and judge it afresh.
@@ -80,7 +81,10 @@ def replay(path: Path, adapter: str, style: str, time_limit: float) -> int:
     from keyturn_testing.files import say
 
     shown = replayed(path, adapter, time_limit)
-    say(_as_json(shown, path) if style == "json" else _as_text(shown, path, adapter))
+    if style == "text":
+        say(_as_text(shown, path, adapter))
+    else:
+        say(_as_json(shown, path) if style == "json" else _as_junit(shown, path))
     return {"holds": 0, "broken": 1, "unjudged": 2}[shown.verdict]
 
 
@@ -160,6 +164,28 @@ def _as_json(shown: Shown, path: Path) -> str:
             **({} if breakdown is None else {"breakdown": {"kind": breakdown.kind, "message": breakdown.message}}),
         }
     )
+
+
+def _as_junit(shown: Shown, path: Path) -> str:
+    from keyturn_testing.reports.junit_report import Case, junit
+    from keyturn_testing.reports.page import page_for_files
+    from keyturn_testing.reports.text_report import HAPPENED, show_breakdown, show_story
+
+    page = page_for_files()
+    finding, breakdown = shown.finding, shown.breakdown
+    broken = () if finding is None else finding.broken
+    show_story(page, shown.steps, shown.recorded, broken, () if finding is None else finding.admissible)
+    case = Case(name=path.name, group="replay", outcome="passed")
+    if finding is not None:
+        case = Case(name=path.name, group="replay", outcome="failure", kind=finding.primary, message=broken[0].seen)
+    elif breakdown is not None:
+        show_breakdown(page, breakdown)
+        told = f"the system {HAPPENED[breakdown.kind]}"
+        case = Case(name=path.name, group="replay", outcome="error", kind=breakdown.kind, message=told)
+    elif not shown.judged:
+        told = f"only {len(shown.steps)} of {len(shown.trace.steps)} steps could be judged"
+        case = Case(name=path.name, group="replay", outcome="error", kind="unjudged", message=told)
+    return junit((evolve(case, text=page.text()),), {"trace": path.name, "verdict": shown.verdict})
 
 
 def _as_text(shown: Shown, path: Path, adapter: str) -> str:

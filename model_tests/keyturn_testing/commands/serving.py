@@ -37,6 +37,7 @@ def _reference(rest: str | None) -> object:
 
 
 def _sqlite(rest: str | None) -> object:
+    from keyturn_testing.serve import end_process
     from keyturn_testing.systems.adapters import DATABASE_NAME
 
     try:
@@ -49,7 +50,7 @@ def _sqlite(rest: str | None) -> object:
         raise Unserved("sqlite needs a place: write `sqlite:PATH`, or set KEYTURN_DATA to a folder, as the suite does")
     path = Path(rest) if rest else Path(data or "") / DATABASE_NAME
     try:
-        return SqlStore.open_test(path)
+        return SqlStore.open_test(path, crash=end_process)
     except (NotOurs, OSError) as error:
         raise Unserved(str(error)) from None
 

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from keyturn.cards import InteractionKind
+from keyturn.errors import Unreadable
 from keyturn_specs.observations import Moment
-from keyturn_testing.drawing import Pick
+from keyturn_testing.dealing import Dealer, Left
 from keyturn_testing.driver import Driver
-from keyturn_testing.intents import Intent, label_of, possible_intents
+from keyturn_testing.intents import draw
 from keyturn_testing.judging import NotJudged, Violation
 from keyturn_testing.situation import situation
 from keyturn_testing.systems.base import Breakdown
@@ -34,7 +35,10 @@ otherwise in another place. A size that no constant has keeps a run the same eve
 
 @frozen(kw_only=True)
 class Plan:
-    """What one batch of examples may do: its budget, its seed, what it generates within, and what it stays away from."""
+    """What one batch of examples may do: its budget, its seed, what it generates within, and what it stays away from.
+
+    `left` is what is left of the tables that a run deals from; each batch goes on where the one before it stopped.
+    """
 
     examples: int
     steps: int
@@ -43,6 +47,7 @@ class Plan:
     actions: frozenset[str] | None = None
     boosts: Mapping[str, int] = field(factory=dict)
     masked: Callable[[Moment], bool] = lambda moment: False
+    left: Left = field(factory=dict)
 
 
 @mutable
@@ -50,7 +55,7 @@ class Batch:
     """What became of a batch: how many examples began, and what ended it early."""
 
     begun: int = 0
-    ended: Violation | Breakdown | None = None
+    ended: Violation | Breakdown | Unreadable | None = None
     driver: Driver | None = None
 
 
@@ -74,14 +79,13 @@ def card_machine(start: Callable[[], Driver], plan: Plan, batch: Batch) -> type[
             """Draw one call and take it."""
             if self.driver is None:
                 return
-            call = _draw(self.driver, plan, Random(chance))
-            if call is None:
-                return
             try:
-                self.driver.call(call)
+                call = _draw(self.driver, plan, Random(chance))
+                if call is not None:
+                    self.driver.call(call)
             except NotJudged:
                 self.driver = None
-            except (Violation, Breakdown) as ended:
+            except (Violation, Breakdown, Unreadable) as ended:
                 batch.ended, batch.driver = ended, self.driver
                 raise
 
@@ -90,17 +94,13 @@ def card_machine(start: Callable[[], Driver], plan: Plan, batch: Batch) -> type[
 
 def _draw(driver: Driver, plan: Plan, chance: Random) -> Call | None:
     """Draw the next call; nothing when it would exercise what is masked."""
-    pick: Pick = chance.choice
     now = situation(driver, plan.kinds, plan.actions)
-    intents = possible_intents(now)
-    weighted: list[Intent] = [each for each in intents for _ in range(each.weight * plan.boosts.get(each.name, 1))]
-    drawn = pick(weighted).draw(now, pick)
-    call = Call(operation=drawn.operation, params=drawn.params, label=label_of(now))
+    call = draw(now, Dealer(chance, plan.left), plan.boosts)
     return None if plan.masked(driver.foresee(call)) else call
 
 
 def run_batch(start: Callable[[], Driver], plan: Plan) -> Batch:
-    """Run one batch of examples; it ends at its budget, or early with a violation or a breakdown.
+    """Run one batch of examples; it ends at its budget, or early with a violation, a breakdown or an unreadable step.
 
     The same plan against the same system draws the same examples.
     """

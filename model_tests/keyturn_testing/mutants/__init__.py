@@ -8,6 +8,7 @@ that it kills by its id is not believed.
 from collections.abc import Callable, Mapping
 
 from keyturn_testing.mutants.base import Mutant, MutantStore
+from keyturn_testing.mutants.breakdowns import BREAKDOWNS
 from keyturn_testing.mutants.first import FIRST
 from keyturn_testing.mutants.lifecycle import LIFECYCLE
 from keyturn_testing.mutants.meaning import MEANING
@@ -15,7 +16,7 @@ from keyturn_testing.mutants.outcomes import OUTCOMES
 
 __all__ = ["MUTANTS", "Mutant", "MutantStore", "mutant_factory"]
 
-MUTANTS: Mapping[str, Mutant] = {each.name: each for each in (*FIRST, *LIFECYCLE, *MEANING, *OUTCOMES)}
+MUTANTS: Mapping[str, Mutant] = {each.name: each for each in (*FIRST, *LIFECYCLE, *MEANING, *OUTCOMES, *BREAKDOWNS)}
 """Every mutant, by its name."""
 
 

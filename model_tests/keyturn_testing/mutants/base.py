@@ -13,10 +13,11 @@ from keyturn import operations as ops
 from keyturn.branches import Outcome
 from keyturn.capabilities import Claims
 from keyturn.cards import Interaction
+from keyturn.faults import Armed, FaultKind
 from keyturn.responses import RefusalCode, Rejected, readings
 from keyturn.settling import effect_count
-from keyturn.store import Possibility, ReferenceStore, State, possibilities
-from keyturn.values import Untrusted
+from keyturn.store import Possibility, ReferenceStore, State, heard, possibilities
+from keyturn.values import CardId, Untrusted
 from keyturn.world import Command, Unfolding, World
 
 
@@ -68,12 +69,16 @@ Distort = Callable[[Turn], Possibility]
 
 @frozen(kw_only=True)
 class Mutant:
-    """One fault: its name, the sentence that describes it, the requirements that it breaks, and how."""
+    """One fault: its name, the sentence that describes it, the requirements that it breaks, and how.
+
+    While something is armed to go wrong it does what the reference does, unless it is wrong in just that (`also_harmed`).
+    """
 
     name: str
     fault: str
     breaks: tuple[str, ...]
     distort: Distort
+    also_harmed: bool = False
 
 
 class MutantStore(ReferenceStore):
@@ -86,14 +91,27 @@ class MutantStore(ReferenceStore):
     def perform(self, operation: ops.Operation) -> Outcome:
         """Perform one operation as the faulty system would."""
         chosen = possibilities(self.state, operation, self.claims)[0]
-        if self.armed:
+        if self.armed and (self.mutant.also_harmed or not is_harmed(self.state.world)):
             turn = Turn(state=self.state, operation=operation, claims=self.claims, chosen=chosen)
             chosen = self.mutant.distort(turn)
         self.state = chosen.state
-        return chosen.branch.outcome
+        return heard(chosen.branch)
 
 
 # What distortions are made of.
+
+NOTE = FaultKind.OWNERSHIP_UNREADABLE
+"""What a distortion notes stands among the armed faults, with a card that no answer names: it never hits."""
+
+
+def noted(word: str, card: CardId) -> Armed:
+    """Return the note that this word is true of a card."""
+    return Armed(fault=NOTE, card=CardId(f"{word} {card}"))
+
+
+def is_harmed(world: World) -> bool:
+    """Whether something is armed that can go wrong."""
+    return any(each.fault is not NOTE or " " not in str(each.card) for each in world.armed)
 
 
 def with_card(world: World, after: Interaction) -> World:
@@ -118,6 +136,6 @@ def with_effect(chosen: Possibility, card: Interaction, command: Command) -> Pos
     return evolve(chosen, state=State(unfolding.world, chosen.state.history.after(unfolding.happened)))
 
 
-def mutant(name: str, breaks: str, distort: Distort, fault: str) -> Mutant:
+def mutant(name: str, breaks: str, distort: Distort, fault: str, *, also_harmed: bool = False) -> Mutant:
     """Return the mutant with this name and fault, which breaks this requirement."""
-    return Mutant(name=name, fault=fault, breaks=(breaks,), distort=distort)
+    return Mutant(name=name, fault=fault, breaks=(breaks,), distort=distort, also_harmed=also_harmed)

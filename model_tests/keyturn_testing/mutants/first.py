@@ -75,7 +75,7 @@ def _keeps_the_replaced_card(turn: Turn) -> Possibility:
 
 
 def _offers_before_it_stores(turn: Turn) -> Possibility:
-    if not isinstance(turn.operation, ops.CardPresent) or len(turn.state.world.interactions) < 2:
+    if not isinstance(turn.chosen.branch.outcome, Presented) or len(turn.state.world.interactions) < 2:
         return turn.chosen
     forgotten = evolve(turn.state.world, issued=turn.chosen.state.world.issued)
     return evolve(turn.chosen, state=evolve(turn.state, world=forgotten))
@@ -166,9 +166,10 @@ def _sweeps_everything(turn: Turn) -> Possibility:
 
 def _pays_twice(turn: Turn) -> Possibility:
     card = turn.card
-    if card is None or not isinstance(turn.chosen.branch.outcome, Replayed) or not turn.state.world.commands:
+    if card is None or not isinstance(turn.chosen.branch.outcome, Replayed) or card.result is None:
         return turn.chosen
-    command = next((each for each in turn.state.world.commands if each.card == card.id), None)
+    # The command that resolved it: one that was given back before had no effect to repeat.
+    command = turn.state.world.command(card.result.command or "")
     return turn.chosen if command is None else with_effect(turn.chosen, card, command)
 
 

@@ -131,7 +131,8 @@ def _answers_replaced_cards(turn: Turn) -> Possibility:
     if not replaced or not turn.refused_with(RefusalCode.NOT_ANSWERABLE):
         return turn.chosen
     back = evolve(card, status=InteractionStatus.ACTIVE, expires_at=None)
-    return turn.instead(turn.operation, with_card(turn.state.world, back))
+    taken = turn.instead(turn.operation, with_card(turn.state.world, back))
+    return taken if "A1" in taken.branch.because else turn.chosen
 
 
 def _refused_for(turn: Turn, held: bool) -> Possibility:

@@ -74,7 +74,8 @@ def _cuts_texts_short(turn: Turn) -> Possibility:
     if card is None or not turn.refused_with(RefusalCode.FREEFORM_TOO_LONG, RefusalCode.FREEFORM_FORBIDDEN):
         return turn.chosen
     option = card.payload.option(str(turn.sent.get("option_id")))
-    assert option is not None
+    if option is None:
+        return turn.chosen
     text = str(turn.sent.get("freeform_input"))[: option.freeform.max_length or 0] or None
     return turn.instead(turn.answering(freeform_input=text))
 
@@ -117,7 +118,7 @@ def _answers_the_newest(turn: Turn) -> Possibility:
         and (each.key.account, each.conversation) == (card.key.account, card.conversation)
         and each.payload.option(option) is not None
     ]
-    newest = others[-1]
+    newest = others[-1] if others else card
     if newest.id == card.id:
         return turn.chosen
     bound = turn.state.world.revision(newest.key)

@@ -27,7 +27,10 @@ _INTRODUCTION = """\
 A requirement is one sentence that must hold. A system is held to those whose capabilities it claims. Each is judged in one
 place: *by the model*, when the model admits no outcome like the one that came, or *by an invariant*, a function of what could
 be read before and after the step. A *witness* is a scenario that exercises the requirement, and a *mutant* is a system that is
-wrong in one way only and is caught by the requirement's id."""
+wrong in one way only and is caught by the requirement's id.
+
+One more, E4, is about the kernel of Keyturn alone, and the kernel's own tests hold it: two runs with the same inputs, ids and
+clock give the same ledger, byte for byte."""
 
 
 def requirements_page() -> str:

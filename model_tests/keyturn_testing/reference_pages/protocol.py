@@ -20,6 +20,8 @@ from keyturn.responses import FailureCode, RefusalCode, Response
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import Document, Instant, Revision, Untrusted
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
+from keyturn_specs.schemas import FILE
+from keyturn_testing.reference_pages.breaking import breaking_parts
 from keyturn_testing.reference_pages.markdown import code, codes, link, page, table
 
 _WAYS = """\
@@ -66,6 +68,22 @@ _RULES = """\
   and `metrics`, as far as they are claimed. A system sees these reads as calls like any other.
 - **Each example begins with `reset`**, and no two examples may see each other's data."""
 
+_SCHEMAS = f"""\
+## Schemas
+
+[`{FILE}`](../../specs/keyturn_specs/{FILE}) ships with the package: one JSON Schema (draft 2020-12) of
+every request and result on this page, derived from the same declarations. What METHOD takes is `$defs/METHOD.params` in it, and
+what it answers is `$defs/METHOD.result`. `keyturn schema METHOD` shows one method in words, and with `--format json` as a schema
+of its own.
+
+The suite holds both sides to it. An answer that breaks its schema is the system's fault: the run ends there, and the report says
+at which path, what stands there, and what was expected. A request that breaks its own is the suite's fault, and is never sent.
+
+- Objects may carry further fields. A property that is not required may be null, which is the same as absent.
+- `1.0` is an integer. `true` is none.
+- A JSON value holds no integer past 2^53 - 1, and no lone surrogate. A day that its month does not have is no time. No
+  schema says so, and the suite refuses it all the same."""
+
 _HANDSHAKE = """\
 `describe` takes nothing. What it answers binds the system: what is claimed becomes mandatory, and what is not claimed is
 reported as *not claimed* and never as passed. `not_claimed` takes single requirements out, each with its reason; NEVER cannot
@@ -76,9 +94,12 @@ the suite's, is said before anything is judged."""
 _GATE = """\
 ## What a response gets
 
-The checks of `card.respond` come in this order: shape, ownership, status, expiry, option, revision, free text. A system that
-claims `ordered_checks` answers with the first that fails. Any other may name any check that really fails, but shape and
-ownership always come first.
+The checks of `card.respond` come in this order: shape, ownership, status, expiry, option, revision, integrity, free text. A
+system that claims `ordered_checks` answers with the first that fails. Any other may name any check that really fails, but shape
+and ownership always come first.
+
+A response that nests more than 64 deep, has more than 64 KiB, or holds U+0000 or a lone surrogate need not be read: an error of
+the conversation (-32700, -32600, -32602 or -32000) is as good as `malformed`, and the system goes on.
 
 | situation | outcome |
 | --- | --- |
@@ -92,8 +113,10 @@ is Expired); a Declined or Dismissed card may answer the option that it was clos
 | the option is not stored on the card | `rejected` (`unknown_option`) |
 | `expected_case_revision` or the case is not at the bound revision | `rejected` (`stale_revision`); when the case moved, the \
 card may become Invalidated at once |
+| something that a check needs cannot be read, or is not what was written | `rejected` (`unverifiable`) |
 | free text against the option's policy | `rejected` (`freeform_forbidden`, `freeform_required` or `freeform_too_long`) |
 | everything holds, and the option authorises | `accepted`; without `deferred` at once `resolved`, `failed` or `restored` |
+| the write itself failed | `rejected` (`unavailable`), and nothing happened |
 | everything holds, and the option answers, declines or dismisses | `resolved`, `declined` or `dismissed` |
 
 An empty id, a revision out of range, `1.0` for 1 and fields that are not known may be taken as they are or refused as
@@ -217,8 +240,17 @@ def protocol_page() -> str:
         f"The conformance protocol, version {PROTOCOL}: how the suite talks to a system that it did not write. "
         f"A system answers `describe`, then {len(OPERATIONS)} operations, or as many of them as it claims."
     )
-    parts = [introduction, _WAYS, _RULES, *_handshake(known), *_capabilities(), *_operations(known), *_response(known)]
-    parts += [_GATE, *_kinds(), *_actions(known), *_results(known)]
+    parts = [
+        introduction,
+        _WAYS,
+        _RULES,
+        _SCHEMAS,
+        *_handshake(known),
+        *_capabilities(),
+        *_operations(known),
+        *_response(known),
+    ]
+    parts += [_GATE, *breaking_parts(), *_kinds(), *_actions(known), *_results(known)]
     return page("Protocol", *parts, *_records(known), *_words(known))
 
 

@@ -93,6 +93,7 @@ def _with_result(word: str) -> Words:
         said = [
             "" if names is None else _card(names, result.get("card")),
             "" if result.get("option") is None else f"option {plain(result['option'])}",
+            "" if result.get("options") is None else f"options {_ids(result['options'])}",
             counted(len(effects), "effect") if isinstance(effects, Sequence) else value_of(effects),
             f"case revision {value_of(result.get('case_revision'))}",
             "" if result.get("freeform") is None else f"text {value_of(result['freeform'])}",
@@ -100,6 +101,10 @@ def _with_result(word: str) -> Words:
         return f"{word}: {', '.join(each for each in said if each)}"
 
     return told
+
+
+def _ids(ids: object) -> str:
+    return listed([plain(each) for each in ids[:MOST_NAMES]]) if isinstance(ids, list) else value_of(ids)
 
 
 def _with_code(word: str) -> Words:
@@ -130,6 +135,17 @@ def _error(names: Names | None, answer: Answer) -> str:
     happened = "nothing happened" if answer.get("definite") is True else "it may have happened"
     said = answer.get("error")
     return f"an error, and {happened}" + (f": {quoted(said, 120)}" if isinstance(said, str) and said else "")
+
+
+_UNHEARD: Mapping[object, str] = {
+    "reply_lost": "it happens, and nobody hears of it",
+    "crash_before_commit": "nothing happens, and nobody hears of it",
+    "crash_after_commit": "it happens, and nobody hears of it",
+}
+
+
+def _unheard(names: Names | None, answer: Answer) -> str:
+    return _UNHEARD.get(answer["unheard"], value_of(answer["unheard"]))
 
 
 def _revision(names: Names | None, answer: Answer) -> str:
@@ -166,6 +182,8 @@ def _counters(names: Names | None, answer: Answer) -> str:
 
 _BY_FIELD: Mapping[str, Words] = {
     "error": _error,
+    "unheard": _unheard,
+    "state": lambda names, answer: "kept",
     "revision": _revision,
     "invalidated": _only_invalidated,
     "cards": _open_cards,

@@ -11,7 +11,7 @@ from keyturn.handshake import Description
 from keyturn.values import Json
 from keyturn.version import VERSION
 from keyturn_specs.catalogue import BY_ID
-from keyturn_testing.reports.verdict import Judgement, judgements, stale, unattributed, verdict
+from keyturn_testing.reports.verdict import Judgement, judgements, listed_in_vain, stale, unattributed, verdict
 from keyturn_testing.running import Profile, Record
 from keyturn_testing.smoke import Smoke
 from keyturn_testing.systems.base import Breakdown
@@ -40,6 +40,8 @@ def json_report(record: Record, selected: Container[str] = BY_ID) -> dict[str, J
         report["unattributed"] = list(unattributed(record))
     if stale(record, selected):
         report["stale_known_failures"] = list(stale(record, selected))
+    if listed_in_vain(record, selected):
+        report["listed_not_claimed"] = list(listed_in_vain(record, selected))
     if record.breakdown is not None:
         report["breakdown"] = _breakdown(record.breakdown, "system")
     if record.interrupted:
@@ -88,6 +90,7 @@ def _requirement(judged: Judgement) -> dict[str, Json]:
         "says": judged.requirement.says,
         "status": judged.status.value,
         "exercised": judged.exercised,
+        **({"flaky": True} if judged.flaky else {}),
         **({} if judged.reason is None else {"reason": judged.reason}),
         "failures": list(judged.failures),
     }

@@ -131,7 +131,7 @@ def _list(names: Names, params: Params, label: str) -> str:
     return f"{_who(params)} lists the open cards of {plain(params.get('conversation'))}"
 
 
-_OF_A_RESPONSE = ("interaction_id", "option_id", "expected_case_revision", "freeform_input")
+_OF_A_RESPONSE = ("interaction_id", "option_id", "option_ids", "expected_case_revision", "freeform_input")
 
 
 def _respond(names: Names, params: Params, label: str) -> str:
@@ -142,14 +142,21 @@ def _respond(names: Names, params: Params, label: str) -> str:
     asker = _asker(names, params, card)
     again = " again" if card in names.answered else ""
     names.answered.add(card)
-    option = response.get("option_id")
-    chosen = f"with option {value_of(option)}" if "option_id" in response else "without an option"
+    chosen = _chosen(response)
     revision = names.referred_revision(response.get("expected_case_revision"), card)
     text = response.get("freeform_input")
     words = f", with the text {value_of(text)}" if text is not None else ""
     extra = [value_of(str(each)) for each in response if each not in _OF_A_RESPONSE]
     more = f", and sends {listed(extra[:MOST_OPTIONS])} too" if extra else ""
     return f"{asker} answers {card}{again} {chosen} {revision}{words}{more}"
+
+
+def _chosen(response: Mapping[object, object]) -> str:
+    ids = response.get("option_ids")
+    if isinstance(ids, Sequence) and not isinstance(ids, str):
+        more = [f"{len(ids) - MOST_OPTIONS} more"] if len(ids) > MOST_OPTIONS else []
+        return f"with the options {listed([*map(value_of, ids[:MOST_OPTIONS]), *more])}"
+    return f"with option {value_of(response['option_id'])}" if "option_id" in response else "without an option"
 
 
 def _dismiss(names: Names, params: Params, label: str) -> str:
@@ -196,6 +203,35 @@ def _restart(names: Names, params: Params, label: str) -> str:
     return "the system is stopped as by a crash, and starts again on its data"
 
 
+_BREAKS: Mapping[object, str] = {
+    "ownership_unreadable": "whose {card} is cannot be read when it is next answered",
+    "revision_unreadable": "the revision of the case of {card} cannot be read when it is next answered",
+    "payload_corrupt": "what is stored of {card} is changed before it is next answered",
+    "write_fails": "the next write fails",
+    "commit_fails": "the next commit of a command fails",
+    "reply_lost": "the reply to the next change is lost",
+    "crash_before_commit": "the process ends just before the next change is committed",
+    "crash_after_commit": "the process ends just after the next change is committed",
+}
+
+
+def _arm(names: Names, params: Params, label: str) -> str:
+    said = _BREAKS.get(params.get("fault"), f"there is the fault {value_of(params.get('fault'))}")
+    return f"from here on {said.format(card=names.referred_card(params.get('card')))}"
+
+
+def _export(names: Names, params: Params, label: str) -> str:
+    card = names.referred_card(params.get("card"))
+    return f"the host of {_asker(names, params, card)} keeps what it needs to answer {card} later"
+
+
+def _import(names: Names, params: Params, label: str) -> str:
+    state = params.get("state")
+    kept = str(state["$ref"]).partition("/")[0] if isinstance(state, Mapping) and "$ref" in state else None
+    number = None if kept is None else names.numbers.get(kept)
+    return f"the host restores {'what it never kept' if number is None else f'what it kept in step {number}'}"
+
+
 def _reads(what: str) -> Teller:
     return lambda names, params, label: f"the observer reads the {what} of {_case(params)}"
 
@@ -218,6 +254,9 @@ _TELLERS: Mapping[str, Teller] = {
     "ledger": _reads("ledger"),
     "metrics": lambda names, params, label: "the observer reads the counters",
     "restart": _restart,
+    "state.export": _export,
+    "state.import": _import,
+    "fault.arm": _arm,
     "reset": lambda names, params, label: "everything is forgotten, and the clock set",
 }
 """How each operation is told."""

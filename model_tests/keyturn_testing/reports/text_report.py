@@ -19,10 +19,12 @@ from keyturn_testing.reports.page import Page
 from keyturn_testing.reports.story import story
 from keyturn_testing.reports.verdict import (
     EXIT_CODES,
+    LONGEST_REASON,
     Judgement,
     Status,
     Verdict,
     judgements,
+    listed_in_vain,
     stale,
     trace_name,
     verdict,
@@ -88,13 +90,8 @@ def text_report(page: Page, record: Record, origin: Origin, selected: Container[
     judged = judgements(record, selected)
     _table(page, judged)
     for failure in record.failures:
-        _failure(page, failure, origin)
-    for each in stale(record, selected):
-        page.heading(f"{each} is a known failure, and it passed", "bold red")
-        page.paragraph(f"Known because: {record.known[each]}", indent=2)
-        page.paragraph(
-            "Take it off the list of known failures: a list that is out of date hides the next failure.", indent=2
-        )
+        _failure(page, failure, origin, {each.requirement.id: each for each in judged if each.reason is not None})
+    _out_of_date(page, record, selected)
     if record.breakdown is not None:
         _breakdown(page, record.breakdown, origin)
     _totals(page, record, judged, verdict(record, selected))
@@ -111,22 +108,38 @@ def _head(page: Page, record: Record, origin: Origin) -> None:
     page.blank()
 
 
+def _out_of_date(page: Page, record: Record, selected: Container[str]) -> None:
+    for each in stale(record, selected):
+        page.heading(f"{each} is a known failure, and it passed", "bold red")
+        page.paragraph(f"Known because: {escaped(record.known[each], LONGEST_REASON)}", indent=2)
+        page.paragraph(
+            "Take it off the list of known failures: a list that is out of date hides the next failure.", indent=2
+        )
+    for each in listed_in_vain(record, selected):
+        which = "known failures" if each in record.known else "the flaky"
+        page.heading(f"{each} is on the list of {which}, and the system does not claim it", "bold red")
+        page.paragraph(
+            "It can neither fail nor pass. Take it off the list, name the system that it is meant for, or claim it.",
+            indent=2,
+        )
+
+
 # ---- The table ------------------------------------------------------------------------------------------------------
 
 
 def _table(page: Page, judged: Sequence[Judgement]) -> None:
     widths = (
         max((len(each.requirement.id) for each in judged), default=0),
-        max((len(each.status.value) for each in judged), default=0),
+        max((len(each.words) for each in judged), default=0),
         max((len(str(each.exercised)) for each in judged), default=0),
     )
     for each in judged:
-        status = each.status.value.replace("_", " ")
+        style = "yellow" if each.flaky else _STYLES[each.status]
         head = f"{each.requirement.id:<{widths[0]}}  "
         count = f"  {each.exercised:>{widths[2]}}  "
         room = page.width - len(head) - widths[1] - len(count)
         sentence = page.symbols.cut(page.symbols.text(each.requirement.says), room)
-        page.line(head, (f"{status:<{widths[1]}}", _STYLES[each.status]), count, sentence)
+        page.line(head, (f"{each.words:<{widths[1]}}", style), count, sentence)
         if each.reason is not None:
             page.paragraph(each.reason, indent=len(head), style="dim")
 
@@ -134,7 +147,7 @@ def _table(page: Page, judged: Sequence[Judgement]) -> None:
 # ---- Failures -------------------------------------------------------------------------------------------------------
 
 
-def _failure(page: Page, failure: Failure, origin: Origin) -> None:
+def _failure(page: Page, failure: Failure, origin: Origin, excused: Mapping[str, Judgement]) -> None:
     broken = failure.finding.broken
     primary = broken[0].requirement
     if primary == UNATTRIBUTED:
@@ -152,6 +165,12 @@ def _failure(page: Page, failure: Failure, origin: Origin) -> None:
     if len(broken) > 1:
         also = listed([each.requirement for each in broken[1:]])
         page.paragraph(f"The same step breaks {also}.", indent=2)
+    for each in broken:
+        if each.requirement in excused:
+            listed_as = "flaky" if excused[each.requirement].flaky else "a known failure"
+            page.paragraph(
+                f"{each.requirement} is {listed_as}: {excused[each.requirement].reason}", indent=2, style="yellow"
+            )
     page.blank()
     page.paragraph(f"found by {escaped(failure.found_by, 80)}", indent=2, style="dim")
     show_story(page, failure.trace.steps, failure.trace.recorded, broken, failure.finding.admissible)
@@ -235,11 +254,18 @@ def show_breakdown(page: Page, breakdown: Breakdown, indent: int = 2) -> None:
 
 
 def _totals(page: Page, record: Record, judged: Sequence[Judgement], verdict_of_run: Verdict) -> None:
-    counts = Counter(each.status for each in judged)
-    statuses = [f"{counts[each]} {each.value.replace('_', ' ')}" for each in Status if counts[each]]
+    counts = Counter((each.status, each.flaky, each.words) for each in judged)
+    order = {each: number for number, each in enumerate(Status)}
+    statuses = [
+        f"{count} {key[2]}" for key, count in sorted(counts.items(), key=lambda item: (order[item[0][0]], item[0][1]))
+    ]
     style, means = _VERDICTS[verdict_of_run]
-    if verdict_of_run is Verdict.HOLDS and counts[Status.KNOWN_FAILING]:
-        means += ", save the known failures"
+    excused = [
+        *(["the known failures"] if any(each.status is Status.KNOWN_FAILING for each in judged) else []),
+        *(["what is flaky"] if any(each.flaky for each in judged) else []),
+    ]
+    if verdict_of_run is Verdict.HOLDS and excused:
+        means += f", save {listed(excused)}"
     page.blank()
     page.paragraph(f"{counted(len(judged), 'requirement')}: {', '.join(statuses) or 'none'}")
     done = f"{counted(record.examples, 'example')}, {counted(record.counts.steps, 'step')}, seed {record.seed}"

@@ -1,7 +1,8 @@
 """What a run amounts to: a status for each requirement, and one verdict.
 
 The rules are the protocol's. Nothing passes vacuously (D5): a claimed requirement that was never exercised is masked where a
-failure stood in its way and otherwise not exercised, and then the run is unjudged. A failure is a failure, whatever else is.
+failure stood in its way and otherwise not exercised, and then the run is unjudged. A failure is a failure, whatever else is;
+only what is on a list of known failures, or of what is flaky, does not break the verdict (D9).
 """
 
 from collections.abc import Container, Mapping
@@ -44,13 +45,22 @@ EXIT_CODES: Mapping[Verdict, int] = {Verdict.HOLDS: 0, Verdict.BROKEN: 1, Verdic
 
 @frozen(kw_only=True)
 class Judgement:
-    """One requirement, its status, how often it was exercised, why it was not judged, and the traces that break it."""
+    """One requirement, its status, how often it was exercised, why, and the traces that break it.
+
+    The status of what is flaky is what happened; `flaky` says that it decides nothing.
+    """
 
     requirement: Requirement
     status: Status
     exercised: int
     reason: str | None = None
     failures: tuple[str, ...] = ()
+    flaky: bool = False
+
+    @property
+    def words(self) -> str:
+        """The status in words, with the mark of what is flaky."""
+        return self.status.value.replace("_", " ") + (" (flaky)" if self.flaky else "")
 
 
 def trace_name(failure: Failure) -> str:
@@ -80,7 +90,18 @@ def _judgement(record: Record, requirement: Requirement, judged: bool) -> Judgem
         in_the_way = _in_the_way(record)
         status = Status.MASKED if in_the_way else Status.NOT_EXERCISED
         reason = f"{in_the_way} stood in the way" if in_the_way else _why_never(record)
-    return Judgement(requirement=requirement, status=status, exercised=exercised, reason=reason, failures=failures)
+    flaky = record.flaky.get(requirement.id) if judged else None
+    if flaky is not None:
+        why = escaped(flaky, LONGEST_REASON)
+        reason = why if reason is None else f"{reason}; flaky because: {why}"
+    return Judgement(
+        requirement=requirement,
+        status=status,
+        exercised=exercised,
+        reason=reason,
+        failures=failures,
+        flaky=flaky is not None,
+    )
 
 
 def _in_the_way(record: Record) -> str:
@@ -110,14 +131,21 @@ def stale(record: Record, selected: Container[str] = BY_ID) -> tuple[str, ...]:
     return tuple(each.requirement.id for each in passed if each.requirement.id in record.known)
 
 
+def listed_in_vain(record: Record, selected: Container[str] = BY_ID) -> tuple[str, ...]:
+    """Return what is on a list and is not claimed: it can neither fail nor pass, and that breaks the run too (D9)."""
+    unclaimed = (each.requirement.id for each in judgements(record, selected) if each.status is Status.NOT_CLAIMED)
+    return tuple(each for each in unclaimed if each in record.known or each in record.flaky)
+
+
 def verdict(record: Record, selected: Container[str] = BY_ID) -> Verdict:
     """Return the verdict of a run: broken, or else unjudged, or else it holds."""
     every = judgements(record, selected)
-    broken = unattributed(record) or stale(record, selected) or record.breakdown is not None
-    if broken or any(each.status is Status.FAILED for each in every):
+    out_of_date = stale(record, selected) or listed_in_vain(record, selected)
+    broken = unattributed(record) or out_of_date or record.breakdown is not None
+    if broken or any(each.status is Status.FAILED and not each.flaky for each in every):
         return Verdict.BROKEN
     claimed = [each for each in every if each.status is not Status.NOT_CLAIMED]
-    judged = (Status.PASSED, Status.KNOWN_FAILING)
+    judged = (Status.PASSED, Status.KNOWN_FAILING, Status.FAILED)
     if record.interrupted or not claimed or any(each.status not in judged for each in claimed):
         return Verdict.UNJUDGED
     return Verdict.HOLDS

@@ -2,7 +2,7 @@
 
 A call has one of three replies: a result (also when the domain refuses), "not offered", or "the operation failed", which
 may be indefinite. Whatever else happens in the conversation (no start, no answer, garbage, a crash) is a breakdown: it says
-whose fault it is and what was seen (D7), and it ends the conversation.
+whose fault it is and what was seen (D7), and it ends the conversation. A request that must not be sent is nobody's breakdown.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,14 @@ class WentWrong:
     message: str = ""
 
 
-Reply: TypeAlias = Answered | NotOffered | WentWrong
+@frozen
+class NotRead:
+    """The system could not read the request (JSON-RPC -32700, -32600, -32602)."""
+
+    message: str = ""
+
+
+Reply: TypeAlias = Answered | NotOffered | WentWrong | NotRead
 
 BreakdownKind: TypeAlias = Literal["not_started", "crashed", "hung", "garbage", "too_much", "protocol"]
 
@@ -56,8 +63,20 @@ class Unusable(Exception):
         self.problems = problems
 
 
+class BrokenRequest(Exception):
+    """The suite was about to send a request that breaks its own schema: the suite is wrong, and nobody else."""
+
+    def __init__(self, method: str, problems: tuple[str, ...]) -> None:
+        super().__init__(f"it was about to send {method} with params that break their schema: " + "; ".join(problems))
+        self.method, self.problems = method, problems
+
+    def __reduce__(self) -> tuple[type["BrokenRequest"], tuple[str, tuple[str, ...]]]:
+        """Cross from one process to another."""
+        return BrokenRequest, (self.method, self.problems)
+
+
 class System(Protocol):
-    """One running system; the methods raise `Breakdown`, and after one only `close` may be called."""
+    """One running system; the methods raise `Breakdown`, and after one only `close`, or `restart` of one that crashed."""
 
     def call(self, method: str, params: Mapping[str, Json]) -> Reply:
         """Call one operation of the protocol, `describe` included, and wait for its reply."""

@@ -8,7 +8,6 @@ a breakdown ends the process.
 """
 
 import errno
-import json
 import os
 import select
 import shlex
@@ -16,124 +15,24 @@ import signal
 import subprocess
 import time
 import weakref
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from math import isfinite
 from pathlib import Path
 from subprocess import PIPE
-from typing import IO, NoReturn, cast
+from typing import IO, cast
 
 from keyturn.values import Json
-from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, Reply, WentWrong
-from keyturn_testing.systems.in_process import DEEPEST, LOG_BYTES, NotJson, TooMuch, escaped, legible, plain, quoted
+from keyturn_testing.systems.base import Answered, Breakdown, Reply
+from keyturn_testing.systems.in_process import LOG_BYTES, escaped, legible, quoted
+from keyturn_testing.systems.lines import encode_json, reply_of
 
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
 """How long one line may be, its end not counted."""
-
-METHOD_NOT_FOUND, OPERATION_FAILED = -32601, -32000
 
 _CHUNK_BYTES = 65_536
 _CLOSING_SECONDS = 2.0
 # How long a process that closed a pipe may take to end, before that counts as what it did.
 _ENDING_SECONDS = 1.0
-
-
-# ---- Lines ----------------------------------------------------------------------------------------------------------
-
-
-class NotStrict(Exception):
-    """A line is not one JSON text that every reader reads in the same way."""
-
-
-def strict_json(line: bytes) -> object:
-    """Read a line; raise `NotStrict` for what is not UTF-8 or JSON, and for what JSON readers disagree on:
-    numbers that are not finite or have thousands of digits, names that are there twice, and deep nesting.
-    """
-    try:
-        value: object = _DECODER.decode(line.decode())
-    except UnicodeDecodeError as error:
-        raise NotStrict(f"not UTF-8 (byte {error.start})") from None
-    except json.JSONDecodeError as error:
-        raise NotStrict(f"not JSON ({error.msg}, at character {error.pos})") from None
-    except RecursionError:
-        raise NotStrict(f"JSON that nests more than {DEEPEST} deep") from None
-    except ValueError:
-        raise NotStrict("JSON with an integer of thousands of digits") from None
-    # Counting brackets is quicker than walking, and nearly always enough.
-    if line.count(b"[") + line.count(b"{") > DEEPEST:
-        try:
-            plain(value)
-        except (NotJson, TooMuch):
-            raise NotStrict(f"JSON that nests more than {DEEPEST} deep, or has too many values") from None
-    return value
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise NotStrict(f"JSON with the name {quoted(twice, 40)} twice in one object")
-    return made
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if not isfinite(number):
-        raise NotStrict(f"JSON with the number {quoted(text, 40)}, which is out of range")
-    return number
-
-
-def _constant(text: str) -> NoReturn:
-    raise NotStrict(f"not JSON ({text} is no JSON value)")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_constant)
-_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-
-
-def _reply(line: bytes, number: int, method: str) -> Reply:
-    """Read one line as the reply to the request of this number; raise `Breakdown` when it is none."""
-    try:
-        message = strict_json(line)
-    except NotStrict as error:
-        said = f"the answer to {method} is {error}: {quoted(line)}"
-        raise Breakdown("garbage", f"{said} (standard output is for answers, standard error for logs)") from None
-    if type(message) is not dict:
-        raise _garbage(method, "is not a JSON object", line)
-    if message.get("jsonrpc") != "2.0":
-        raise _garbage(method, 'does not have "jsonrpc": "2.0"', line)
-    if ("result" in message) == ("error" in message):
-        said = "both `result` and `error`" if "error" in message else "neither `result` nor `error`"
-        raise _garbage(method, f"has {said}", line)
-    found = message.get("id")
-    # A system that could not read the request says so without knowing its id.
-    if (type(found) is not int or found != number) and not (found is None and "id" in message and "error" in message):
-        said = f"has the id {escaped(json.dumps(found), 40)} and not {number}" if "id" in message else "has no id"
-        raise _garbage(method, said, line)
-    if "result" in message:
-        return Answered(cast(Json, message["result"]))
-    return _error(message["error"], line, method)
-
-
-def _error(error: object, line: bytes, method: str) -> Reply:
-    if not isinstance(error, dict) or type(error.get("code")) is not int:
-        raise _garbage(method, "has an error that is not an object with an integer `code`", line)
-    code, text = error["code"], error.get("message")
-    said = escaped(text if isinstance(text, str) else json.dumps(text))
-    if code == METHOD_NOT_FOUND:
-        return NotOffered()
-    if code == OPERATION_FAILED:
-        data = error.get("data")
-        definite = data["definite"] if isinstance(data, dict) and "definite" in data else error.get("definite")
-        if isinstance(definite, bool):
-            return WentWrong(definite, said)
-        said += " (without `definite`: true or false in `data`)"
-    raise Breakdown("protocol", f"the system answered the JSON-RPC error {code} to {method}: {said}")
-
-
-def _garbage(method: str, problem: str, line: bytes) -> Breakdown:
-    return Breakdown("garbage", f"the answer to {method} {problem}: {quoted(line)}")
 
 
 # ---- One life of the process ----------------------------------------------------------------------------------------
@@ -329,31 +228,35 @@ class StdioSystem:
         self._log = bytearray()
         self._number = 0
         self._answered = False
+        self._crashed = False
         self._child: _Child | None = self._start()
 
     def call(self, method: str, params: Mapping[str, Json]) -> Reply:
         """Send one request and wait for its reply."""
         child = self._running()
         self._number += 1
-        request = _ENCODE({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        request = encode_json({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
         try:
             line = child.exchange(request.encode() + b"\n", method, self._time_limit)
-            reply = _reply(line, self._number, method)
+            reply = reply_of(line, self._number, method)
         except Breakdown as broken:
             raise self._breakdown(broken) from None
         self._answered = True
         return reply
 
     def restart(self) -> Reply:
-        """Kill the process with all that it started, and start the same command with the same folder."""
-        child, self._child = self._running(), None
-        child.kill()
-        self._child = self._start()
+        """Kill the process with all that it started, unless it has crashed, and start the same command with the same folder."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+        elif not self._crashed:
+            self._running()
+        self._child, self._crashed = self._start(), False
         return Answered({})
 
     def close(self) -> None:
         """Ask the process to end, give it two seconds, and kill all that is left of it."""
-        child, self._child = self._child, None
+        child, self._child, self._crashed = self._child, None, False
         if child is not None:
             with suppress(OSError):
                 child.finish()
@@ -375,6 +278,7 @@ class StdioSystem:
         kind, message = broken.kind, broken.message
         if kind == "crashed" and not self._answered:
             kind, message = "not_started", f"{message}. Run {quoted(shlex.join(self._command))} by hand to see why"
+        self._crashed = kind == "crashed"
         return Breakdown(kind, message, log=legible(bytes(self._log)))
 
 

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from keyturn.branches import Outcome
 from keyturn.capabilities import ALL_CLAIMS, Capability
-from keyturn.operations import CardRespond, Operation
+from keyturn.operations import CardRespond, CaseOpen, Operation
 from keyturn.responses import Replayed
 from keyturn.store import ReferenceStore, State
 from keyturn.values import EffectId, Json
@@ -26,6 +26,13 @@ class PaysTwice(ReferenceStore):
             again = evolve(history.effects[-1], id=EffectId(f"{history.effects[-1].id}-again"))
             self.state = State(self.state.world, evolve(history, effects=(*history.effects, again)))
         return outcome
+
+
+class ClaimsLittle(ReferenceStore):
+    """Does everything that it claims, and does not claim to hold back a second question."""
+
+    def __init__(self) -> None:
+        super().__init__(ALL_CLAIMS - {Capability.BLOCKING, Capability.REFUSE, Capability.REPLACE})
 
 
 class Crashes(ReferenceStore):
@@ -78,6 +85,35 @@ class BreaksTheSuite(ReferenceStore):
 
         Run.run = fail  # type: ignore[method-assign, assignment]
         return super().describe()
+
+
+class BreaksARequest(ReferenceStore):
+    """Reaches into the suite and changes what it asks: a request that breaks its schema is no fault of a system."""
+
+    def describe(self) -> dict[str, Json]:
+        """Break every answer that the suite is about to give to a card."""
+        from keyturn_testing.traces import Context
+
+        resolve = Context.resolve
+
+        def wrongly(context: Context, value: object) -> object:
+            resolved = resolve(context, value)
+            return {**resolved, "account": 5} if isinstance(resolved, dict) and "response" in resolved else resolved
+
+        Context.resolve = wrongly  # type: ignore[method-assign, assignment]
+        return super().describe()
+
+
+class AnswersAnotherShape(ReferenceStore):
+    """Answers the right things in the wrong shape, once it is asked in earnest."""
+
+    calls = 0
+
+    def perform(self, operation: Operation) -> Outcome:
+        """Perform one operation; after the smoke test a revision is a text that attacks the terminal."""
+        self.calls += 1
+        outcome = super().perform(operation)
+        return {"revision": "\x1b[31mred"} if self.calls > 60 and isinstance(operation, CaseOpen) else outcome  # type: ignore[return-value]
 
 
 class Hangs(ReferenceStore):

@@ -125,6 +125,31 @@ class TestBlame:
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "did you mean `reference`?" in ended.stderr
 
+    def test_a_request_that_breaks_its_schema(self, keyturn: Keyturn, place: Path) -> None:
+        """The suite is wrong, and says what it was about to send, where it is wrong, and that this is to be reported."""
+        ended = keyturn("check", "python:faulty_stores:BreaksARequest", *SMALL)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "the suite is wrong, and this says nothing about the system (exit 2)" in ended.stderr
+        assert (
+            "about to send card.respond with params that break their schema: $.account: expected a string"
+            in ended.stderr
+        )
+        assert "please report it" in ended.stderr
+        assert "Traceback" not in ended.stderr
+
+    def test_an_answer_that_breaks_its_schema(self, keyturn: Keyturn) -> None:
+        """It is the system's failure: the report says where, what stands there and what was expected."""
+        ended = keyturn("check", "python:faulty_stores:AnswersAnotherShape", *SMALL)
+        assert ended.returncode == 1
+        said = " ".join(ended.stdout.split())
+        assert "The system broke the protocol" in said
+        assert (
+            "answer to case.open breaks its schema (`keyturn schema case.open` shows it): $.revision: expected an"
+            in said
+        )
+        assert r"'\x1b[31mred'" in said
+        assert "\x1b" not in ended.stdout
+
     def test_a_bug_of_the_suite(self, keyturn: Keyturn, place: Path) -> None:
         """An exception of ours is no traceback but a file, and the system is not blamed."""
         ended = keyturn("check", "python:faulty_stores:BreaksTheSuite", *SMALL)

@@ -32,12 +32,15 @@ def held(
     seed: int = 1,
     profile: Profile = SHORT,
     engines: tuple[str, ...] = ("scenarios", "stateful"),
+    until: tuple[str, ...] = (),
 ) -> Record:
-    """Hold a system to everything that it claims."""
+    """Hold a system to everything that it claims; with `until` only until these have failed."""
     system = InProcessSystem(make)
     try:
         description, claims = described(system)
-        return Run(system, description, claims, profile=profile, seed=seed, engines=engines).run()
+        return Run(
+            system, description, claims, profile=profile, seed=seed, engines=engines, until=frozenset(until)
+        ).run()
     finally:
         system.close()
 

@@ -10,6 +10,7 @@ from keyturn.store import ReferenceStore
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
 from keyturn_specs.scenario import Scenario, scenarios
 from keyturn_testing.mutants import MUTANTS, Mutant, mutant_factory
+from keyturn_testing.running import Profile
 from keyturn_testing.scenario_source import exercised_by, with_admissible
 from keyturn_testing.traces import Step
 
@@ -17,6 +18,9 @@ from .systems import QUICK, exercised, held
 
 SEEDS = range(int(os.environ.get("KEYTURN_SEEDS", "3")))
 """The seeds of every run of the tests; the session `mutants` takes twenty."""
+
+FEW = Profile(name="few", examples=3, steps=25)
+"""A budget that is enough to see that nothing is distorted."""
 
 by_name = pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda mutant: mutant.name)
 
@@ -57,14 +61,15 @@ class TestMutants:
     @pytest.mark.parametrize("seed", SEEDS)
     def test_an_armed_mutant_dies_by_its_id(self, mutant: Mutant, seed: int) -> None:
         """The stateful engine alone finds the fault with `quick`, and blames it rightly."""
-        record = held(mutant_factory(mutant.name, True), seed=seed, profile=QUICK, engines=("stateful",))
+        make = mutant_factory(mutant.name, True)
+        record = held(make, seed=seed, profile=QUICK, engines=("stateful",), until=mutant.breaks)
         assert set(mutant.breaks) <= set(record.failed)
         assert record.breakdown is None
 
     @by_name
     def test_the_scenarios_find_it_too(self, mutant: Mutant) -> None:
         """The witnesses alone find the fault, whatever the generator draws."""
-        record = held(mutant_factory(mutant.name, True), engines=("scenarios",))
+        record = held(mutant_factory(mutant.name, True), engines=("scenarios",), until=mutant.breaks)
         assert set(mutant.breaks) <= set(record.failed)
 
     @by_name
@@ -79,7 +84,7 @@ class TestMutants:
         """Disarmed it describes itself like the reference and holds."""
         store = mutant_factory(mutant.name, False)()
         assert store.describe() == ReferenceStore().describe()
-        assert held(mutant_factory(mutant.name, False)).failures == []
+        assert held(mutant_factory(mutant.name, False), profile=FEW).failures == []
 
 
 class TestTheReference:

@@ -12,7 +12,7 @@ from keyturn import operations as ops
 from keyturn.admissible import lazily_expired
 from keyturn.branches import Outcome
 from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
-from keyturn.store import ReferenceStore, State, possibilities
+from keyturn.store import ReferenceStore, State, heard, possibilities
 
 from .systems import exercised, held
 
@@ -35,7 +35,7 @@ class AnyBranch(ReferenceStore):
         reads = not operation.changes or (isinstance(operation, ops.CaseOpen) and self._is_open(operation))
         chosen = every[0] if reads else self.chance.choice(every)
         self.state = chosen.state
-        return chosen.branch.outcome
+        return heard(chosen.branch)
 
     def _is_open(self, operation: ops.CaseOpen) -> bool:
         return self.state.world.case(operation.key) is not None
@@ -48,7 +48,7 @@ class LastBranch(ReferenceStore):
         """Perform one operation in the last admissible way."""
         chosen = possibilities(self.state, operation, self.claims)[-1]
         self.state = chosen.state
-        return chosen.branch.outcome
+        return heard(chosen.branch)
 
 
 class SweepsAtOnce(ReferenceStore):

@@ -4,10 +4,13 @@ from attrs import evolve
 
 from keyturn import operations as ops
 from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
+from keyturn.cards import view
 from keyturn.responses import Accepted, RefusalCode, Rejected
 from keyturn.values import CardId, CaseKey, CommandId, IdempotencyKey, Revision
 from keyturn.world import World
 from keyturn_testing.matching import Binding, Matching
+
+from ..kernel.builders import Desk
 
 KEY = CaseKey("acme", "trip", "case-1")
 
@@ -85,6 +88,29 @@ class TestRevisions:
         one.compare((), opened(1), opened(10))
         one.compare((), opened(2), opened(3))
         assert one.mismatches == []
+
+    def test_without_revisions_none_need_be_shown(self) -> None:
+        """A card of a system without revisions shows none; elsewhere an absent one says that the card is independent."""
+        desk = Desk()
+        shown = view(desk.interaction(desk.write()))
+        for claims, differ in ((ALL_CLAIMS - {Capability.REVISIONS}, []), (ALL_CLAIMS, [("case_revision",)])):
+            one = matching(claims)
+            one.compare((), shown, evolve(shown, case_revision=None))
+            assert [each.path for each in one.mismatches] == differ
+
+
+class TestCauses:
+    """E1: accept, commit, fail and restore name their command; of a decline nothing is said."""
+
+    def test_a_recorded_decline_may_leave_its_command_out(self) -> None:
+        """A cause that names no command is no difference, and one that names another is."""
+        one = matching()
+        cause = ops.Cause(option="keep", command=CommandId("command-1"))
+        for command in (None, CommandId("7f3a"), CommandId("7f3a")):
+            one.compare((), cause, evolve(cause, command=command))
+        assert one.mismatches == []
+        one.compare((), cause, evolve(cause, command=CommandId("other")))
+        assert [each.path for each in one.mismatches] == [("command",)]
 
 
 class TestOrder:

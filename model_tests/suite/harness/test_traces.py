@@ -5,10 +5,15 @@ from pathlib import Path
 import pytest
 
 from keyturn.errors import Unreadable
-from keyturn.values import CaseKey
+from keyturn.operations import CardRespond
+from keyturn.values import CaseKey, Untrusted
+from keyturn_specs.memory import NOTHING_REMEMBERED
 from keyturn_testing import traces
+from keyturn_testing.alike import is_same_id
 from keyturn_testing.judging import Broken, Finding
-from keyturn_testing.shrinking import Reproduce, shrink
+from keyturn_testing.matching import Binding
+from keyturn_testing.oracle import Hypothesis, translate
+from keyturn_testing.shrinking import PLAIN_TEXT, Reproduce, shrink
 from keyturn_testing.traces import Call, Context, Step, Trace, read_trace, trace_of, unlike, write_trace
 
 CONTEXT = Context(
@@ -55,6 +60,82 @@ class TestReferences:
         taken = {f"{digit}" for digit in range(10)}
         assert unlike("7", taken) == "70"
         assert unlike("-", set()) == "-0"
+
+
+UUID = "0b0f8c1e-3f0c-4d7e-9a51-5d2f8e6c7a10"
+
+
+def alike(seen: str, form: str, *others: str) -> object:
+    """Return what looks like an id in this form, where these others are known too."""
+    return Context({"c1": {"id": seen, "others": list(others)}}, {}).resolve({"$like": "c1/id", "as": form})
+
+
+class TestLikeness:
+    """An id that looks like another one is never that one, nor any other that is known (I7.7)."""
+
+    @pytest.mark.parametrize(
+        ("form", "found"),
+        [
+            ("case", "CARD-19"),
+            ("leading_space", " card-19"),
+            ("trailing_space", "card-19 "),
+            ("normal_form", "\uff43\uff41\uff52\uff44\uff0d\uff11\uff19"),
+            ("prefix", "card-1"),
+            ("suffix", "card-19_"),
+            ("zero_width", "c\u200bard-19"),
+            ("empty", ""),
+            ("number", 7),
+            ("list", ["card-19"]),
+        ],
+    )
+    def test_each_form_spoils_an_id(self, form: str, found: object) -> None:
+        """What comes is the id with one thing changed, or of another type."""
+        assert alike("card-19", form) == found
+
+    def test_a_normal_form_is_turned_into_the_other(self) -> None:
+        """Composed becomes decomposed, and the other way round."""
+        assert alike("caf\u00e9", "normal_form") == "cafe\u0301"
+        assert alike("cafe\u0301", "normal_form") == "caf\u00e9"
+
+    def test_a_number_is_the_same_digits(self) -> None:
+        """An id of digits is sent as their number, as long as JSON keeps it exact."""
+        assert [alike(each, "number") for each in ("19", "019", "9" * 16, "9" * 17)] == [19, 7, 7, 7]
+
+    @pytest.mark.parametrize("spelling", [UUID, UUID.upper(), f"{{{UUID}}}", f"urn:uuid:{UUID}", UUID.replace("-", "")])
+    def test_another_spelling_of_a_uuid_is_the_same_id(self, spelling: str) -> None:
+        """The other case of a UUID is the same UUID, so another one is sent; a space makes it none."""
+        assert is_same_id(UUID, spelling)
+        sent = alike(spelling, "case")
+        assert isinstance(sent, str)
+        assert not is_same_id(sent, UUID)
+        assert alike(spelling, "trailing_space") == f"{spelling} "
+
+    def test_what_is_known_is_never_sent(self) -> None:
+        """A prefix that is another card, and digits that have no case, give an id that nothing had."""
+        assert alike("card-19", "prefix", "card-1") not in {"card-1", "card-19"}
+        assert alike("19", "case") not in {"19", traces.NOTHING}
+
+    def test_what_never_came_is_nothing(self) -> None:
+        """A reference to an answer that is not there gives an id that never existed."""
+        assert CONTEXT.resolve({"$like": "never/card/id", "as": "case"}) == traces.NOTHING
+
+    def test_a_form_that_there_is_not_is_said(self) -> None:
+        """A misspelt form is an error with the forms that there are, and not another likeness."""
+        with pytest.raises(Unreadable, match=r"'uper'.* none of: case, leading_space"):
+            alike("card-19", "uper")
+
+    def test_an_id_that_was_never_seen_is_one_that_nothing_had(self) -> None:
+        """The oracle takes no look-alike for the card that it looks like, nor for any other of the model's."""
+        hypothesis = Hypothesis(binding=Binding().with_pair("card", None, "card-1", "card-19"))
+        for form in ("case", "trailing_space", "prefix", "zero_width"):
+            sent = Untrusted({"interaction_id": alike("card-19", form), "option_id": "yes"})
+            read = translate(
+                CardRespond(account="acme", conversation="chat-1", response=sent), hypothesis, NOTHING_REMEMBERED
+            )
+            assert isinstance(read, CardRespond)
+            assert isinstance(read.response, dict)
+            # It stays like the model's own id, and is none that the model ever gives out.
+            assert read.response["interaction_id"] in ("card-1 ", f"?{alike('card-19', form)}")
 
 
 class TestFiles:
@@ -137,6 +218,18 @@ class TestShrinking:
         """Fields that do not matter take their plainest value."""
         (shrunk,) = shrink((step("a"),), broken_when("a"), finding("I14.1"))
         assert shrunk.calls[0].params == {"blocking": False}
+
+    def test_what_a_response_need_not_say_is_left_out(self) -> None:
+        """Fields beside the answer go, and a long text becomes a short one where it must stay."""
+        sent = {"option_id": "yes", "freeform_input": "x" * 99, "note": [[]]}
+        long = Step(calls=(Call(operation="card.respond", params={"response": sent}),))
+
+        def needs_text(steps: tuple[Step, ...]) -> Finding | None:
+            response = steps[0].calls[0].params["response"]
+            return finding("I14.1") if isinstance(response, dict) and response.get("freeform_input") else None
+
+        (shrunk,) = shrink((long,), needs_text, finding("I14.1"))
+        assert shrunk.calls[0].params["response"] == {"option_id": "yes", "freeform_input": PLAIN_TEXT}
 
     def test_what_does_not_reproduce_stays_whole(self) -> None:
         """A trace that shows nothing the second time is kept as it was found."""

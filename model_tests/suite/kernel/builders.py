@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 from hypothesis import settings
 
 from keyturn import operations as ops
-from keyturn.branches import Branch, Outcome
+from keyturn.branches import Branch, Outcome, Unheard
 from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
 from keyturn.cards import (
     NO_TEXT,
@@ -176,7 +176,7 @@ def get(card: str, *, account: str = CASE.account, conversation: str = CHAT) -> 
     return ops.CardGet(account=account, conversation=conversation, card=CardId(card))
 
 
-def wording(outcome: Outcome) -> str:
+def wording(outcome: Outcome | Unheard) -> str:
     """An outcome as the tables of the specification write it."""
     name: str = getattr(outcome, "outcome", type(outcome).__name__)
     code: str | None = getattr(outcome, "code", None)

@@ -4,6 +4,7 @@ import pytest
 from attrs import evolve, frozen
 
 from keyturn.answerability import NEEDS_OF_KIND, problems_of
+from keyturn.capabilities import ALL_CLAIMS, Capability
 from keyturn.cards import (
     ApplyOperation,
     ConfirmCommands,
@@ -66,7 +67,8 @@ LACKS = (
     Lack(K.SINGLE_SELECT, NO_OPTIONS, AN_OPTION),
     Lack(K.MULTI_SELECT, NO_OPTIONS, AN_OPTION),
     Lack(K.MULTI_SELECT, payload(PICK, YES), "only options that answer without a command"),
-    Lack(K.MULTI_SELECT, payload(PICK, NO), "only options that answer without a command"),
+    Lack(K.MULTI_SELECT, payload(PICK, LATER), "only options that answer without a command"),
+    Lack(K.MULTI_SELECT, payload(PICK, SAY), "options that take no free text"),
     Lack(K.FREEFORM, payload(SAY), "a prompt that is not blank"),
     Lack(K.FREEFORM, payload(PICK, prompt="Why?"), "an option that requires free text"),
     Lack(K.FREEFORM, payload(NO, prompt="Why?"), "an option that requires free text"),
@@ -97,7 +99,7 @@ class TestKinds:
         for each in ANSWERABLE[kind]:
             assert problems_of(kind, each) == ()
             outcome = Desk().perform(evolve(present(kind=kind), payload=each))
-            assert isinstance(outcome, Presented) or kind is InteractionKind.MULTI_SELECT
+            assert isinstance(outcome, Presented)
 
     @pytest.mark.parametrize("lack", LACKS, ids=[f"{number}-{lack.kind}" for number, lack in enumerate(LACKS)])
     def test_a_card_that_lacks_one_thing_is_refused_for_it(self, lack: Lack) -> None:
@@ -109,10 +111,11 @@ class TestKinds:
         assert builders.wording(outcome) == "rejected: invalid_card"
         assert desk.state == before
 
-    def test_multi_select_is_not_offered(self) -> None:
+    def test_multi_select_needs_its_capability(self) -> None:
         """Without the capability presenting a `multi_select` card is `invalid_card`, however it is made."""
         asked = evolve(present(kind=K.MULTI_SELECT), payload=payload(PICK))
-        assert Desk().outcomes(asked) == ("rejected: invalid_card",)
+        assert Desk(ALL_CLAIMS - {Capability.MULTI_SELECT}).outcomes(asked) == ("rejected: invalid_card",)
+        assert Desk().outcomes(asked) == ("presented",)
 
 
 class TestOptions:

@@ -48,7 +48,10 @@ PARAMS: dict[str, dict[str, Json]] = {
     "effects": {"account": "a", "workflow": "w", "case": "c"},
     "ledger": {"account": "a", "workflow": "w", "case": "c"},
     "metrics": {},
+    "state.export": {"account": "a", "conversation": "v", "card": "card-1"},
+    "state.import": {"state": {"any": [1]}},
     "restart": {},
+    "fault.arm": {"fault": "payload_corrupt", "card": "card-1"},
 }
 
 
@@ -167,12 +170,12 @@ class TestDeclarations:
 
     @pytest.mark.parametrize(
         ("method", "changes"),
-        [("card.get", False), ("card.list", False), ("effects", False), ("ledger", False), ("metrics", False)],
+        [(each, False) for each in ("card.get", "card.list", "effects", "ledger", "metrics", "state.export")],
     )
     def test_only_reads_change_nothing(self, method: str, changes: bool) -> None:
-        """The five reads, and no other operation, say that they change nothing."""
+        """The six reads, and no other operation, say that they change nothing."""
         assert ops.BY_METHOD[method].changes is changes
-        assert sum(not each.changes for each in ops.OPERATIONS) == 5
+        assert sum(not each.changes for each in ops.OPERATIONS) == 6
 
     @pytest.mark.parametrize(
         ("method", "capability"),
@@ -189,6 +192,9 @@ class TestDeclarations:
             ("ledger", "ledger"),
             ("metrics", "metrics"),
             ("restart", "restart"),
+            ("state.export", "snapshot"),
+            ("state.import", "snapshot"),
+            ("fault.arm", "faults"),
             ("effects", "cards"),
         ],
     )

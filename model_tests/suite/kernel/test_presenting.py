@@ -350,3 +350,24 @@ class TestMadeFromARevision:
         """No card is bound to one."""
         desk = Desk(WITHOUT_REVISIONS)
         assert desk.outcomes(present(for_revision=9)) == ("presented",)
+
+
+class TestNobody:
+    """I19.7: An empty account or conversation is refused or is an owner like any other; it never means "anyone"."""
+
+    REFUSALS = ("rejected: malformed", "rejected: not_found", "rejected: invalid_card")
+
+    def test_nobody_may_be_refused_where_something_would_be_written(self) -> None:
+        """The reference takes it for an owner; a refusal writes nothing."""
+        nobody = CaseKey("", "claims", "case-1")
+        desk = Desk()
+        assert desk.outcomes(builders.open_case(nobody)) == ("CaseOpened", *self.REFUSALS)
+        desk.perform(builders.open_case(nobody))
+        for operation in (present(key=nobody), present(conversation="")):
+            branches = desk.may(operation)
+            assert builders.wordings(branches) == ("presented", *self.REFUSALS)
+            assert all("I19.7" in each.because and each.world == desk.state.world for each in branches[1:])
+
+    def test_somebody_is_not_refused_for_it(self) -> None:
+        """Every other name is one, also a blank one."""
+        assert Desk().outcomes(present(conversation=" ")) == ("presented",)

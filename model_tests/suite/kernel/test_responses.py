@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from keyturn.cards import FreeformKind, FreeformPolicy, InteractionOption
 from keyturn.responses import (
+    DEEPEST_RESPONSE,
     LARGEST_RESPONSE,
     NEVER_ON_RESOLVED,
     RefusalCode,
     Response,
     failing_checks,
+    need_not_be_read,
     readings,
     refusal_of_text,
     texts,
@@ -160,31 +162,31 @@ class TestTexts:
     @pytest.mark.parametrize("kind", FreeformKind)
     def test_a_text_is_kept_whole(self, kind: FreeformKind) -> None:
         """What is not blank has one reading, with the White_Space around it."""
-        assert texts(option("say", builders.TARGET, takes_text(kind)), with_text(READ, " a ")) == (" a ",)
+        assert texts(option("say", builders.TARGET, takes_text(kind)).freeform, with_text(READ, " a ")) == (" a ",)
 
     @pytest.mark.parametrize("kind", FreeformKind)
     def test_no_text_is_no_text(self, kind: FreeformKind) -> None:
         """A text that was not sent is not there."""
-        assert texts(option("say", builders.TARGET, takes_text(kind)), READ) == (None,)
+        assert texts(option("say", builders.TARGET, takes_text(kind)).freeform, READ) == (None,)
 
     @pytest.mark.parametrize("text", [" ", "\t\u3000", "\u2028"])
     def test_blank_text_is_no_text_where_text_is_taken(self, text: str) -> None:
         """An option that takes text takes a blank one for none."""
         for kind in (FreeformKind.OPTIONAL, FreeformKind.REQUIRED):
-            assert texts(option("say", builders.TARGET, takes_text(kind)), with_text(READ, text)) == (None,)
+            assert texts(option("say", builders.TARGET, takes_text(kind)).freeform, with_text(READ, text)) == (None,)
 
     @pytest.mark.parametrize("text", [" ", "\t\u3000", "\u2028"])
     def test_blank_text_may_be_refused_where_text_is_forbidden(self, text: str) -> None:
         """Both ways of reading it are there, the one that ignores it first."""
-        assert texts(builders.YES, with_text(READ, text)) == (None, text)
+        assert texts(builders.YES.freeform, with_text(READ, text)) == (None, text)
 
     def test_an_empty_text_may_be_refused_where_text_is_forbidden(self) -> None:
         """A text of no characters holds only White_Space too."""
-        assert texts(builders.YES, with_text(READ, "")) == (None, "")
+        assert texts(builders.YES.freeform, with_text(READ, "")) == (None, "")
 
     def test_an_empty_text_is_no_text(self) -> None:
         """The first reading of an empty text is that there is none."""
-        assert texts(builders.YES, with_text(READ, ""))[0] is None
+        assert texts(builders.YES.freeform, with_text(READ, ""))[0] is None
 
 
 class TestRefusalOfText:
@@ -208,7 +210,7 @@ class TestRefusalOfText:
         self, asked: InteractionOption, text: str | None, expected: RefusalCode | None
     ) -> None:
         """Text where none may be, and none where some must be, are refused."""
-        assert refusal_of_text(asked, text) is expected
+        assert refusal_of_text(asked.freeform, text) is expected
 
     @pytest.mark.parametrize("unit", ["a", "\u00e9", "\u0301", "\U0001f600", "\u200d", "\u0000"])
     @pytest.mark.parametrize(
@@ -216,8 +218,8 @@ class TestRefusalOfText:
     )
     def test_each_code_point_counts_as_one(self, unit: str, count: int, expected: RefusalCode | None) -> None:
         """Up to the limit a text is taken, whatever its code points take in UTF-8 or UTF-16."""
-        assert refusal_of_text(self.ALLOWS, unit * count) is expected
-        assert refusal_of_text(self.REQUIRES, unit * count) is expected
+        assert refusal_of_text(self.ALLOWS.freeform, unit * count) is expected
+        assert refusal_of_text(self.REQUIRES.freeform, unit * count) is expected
 
     @pytest.mark.parametrize(
         ("text", "expected"),
@@ -231,12 +233,12 @@ class TestRefusalOfText:
     )
     def test_what_looks_like_one_character_may_be_several(self, text: str, expected: RefusalCode | None) -> None:
         """Combining marks, joined emoji and flags count each of their code points."""
-        assert refusal_of_text(self.ALLOWS, text) is expected
+        assert refusal_of_text(self.ALLOWS.freeform, text) is expected
 
     def test_without_a_limit_any_length_is_taken(self) -> None:
         """A policy that says no length refuses none."""
         endless = option("say", builders.TARGET, FreeformPolicy(kind=FreeformKind.OPTIONAL))
-        assert refusal_of_text(endless, "a" * 100_000) is None
+        assert refusal_of_text(endless.freeform, "a" * 100_000) is None
 
 
 class TestFailingChecks:
@@ -309,3 +311,27 @@ class TestNeverOnResolved:
     def test_the_two_codes_are_named(self) -> None:
         """No other code is kept from a Resolved card."""
         assert {"stale_revision", "expired"} == NEVER_ON_RESOLVED
+
+
+class TestWhatNeedNotBeRead:
+    """Beyond 64 levels, 64 KiB, or with U+0000 or half a surrogate pair, an error of the conversation is as good as a refusal."""
+
+    @pytest.mark.parametrize("sent", [None, "yes", [], {"a": ["b", {"c": 1}]}, {"note": "\u0001"}])
+    def test_what_a_system_must_be_able_to_read(self, sent: object) -> None:
+        """Any JSON within the limits, however wrong it is."""
+        assert not need_not_be_read(sent)
+
+    @pytest.mark.parametrize(
+        "sent", [{"note": "\u0000"}, {"no\u0000te": 1}, "\ud800", {"note": "a" * LARGEST_RESPONSE}]
+    )
+    def test_what_it_need_not_read(self, sent: object) -> None:
+        """Text that other programs cannot hold, and more than the limit."""
+        assert need_not_be_read(sent)
+
+    def test_the_depth_is_counted_in_levels(self) -> None:
+        """Sixty-four objects and lists inside each other are read, and one more need not be."""
+        deep: object = "leaf"
+        for level in range(DEEPEST_RESPONSE):
+            deep = [deep] if level % 2 else {"in": deep}
+        assert not need_not_be_read(deep)
+        assert need_not_be_read([deep])

@@ -3,6 +3,7 @@
 import pytest
 
 from keyturn import operations as ops
+from keyturn.capabilities import ALL_CLAIMS, Capability
 from keyturn.cards import ConfirmCommands, DeclineAndRecord, Result
 from keyturn.responses import Accepted, Declined, Dismissed, InFlight, Rejected, Replayed, Resolved
 from keyturn.values import Revision, document
@@ -288,3 +289,21 @@ def test_a_result_never_changes() -> None:
     desk.advance(1000)
     desk.perform(ops.CardExpireDue())
     assert desk.interaction(card) == kept
+
+
+class TestFieldsThatMeanNothing:
+    """I7.3: what a system does not know of a response is refused as malformed or ignored."""
+
+    @pytest.mark.parametrize("text", [["text"], 7, "because"])
+    def test_without_free_text_its_field_may_be_ignored(self, text: object) -> None:
+        """A system without `freeform` may take an answer whatever stands in the field of the text, or refuse it."""
+        without, known = Desk(ALL_CLAIMS - {Capability.FREEFORM}), Desk()
+        assert {"accepted"} < set(without.outcomes(answer(without.write(), text=text)))
+        assert "accepted" not in known.outcomes(answer(known.write(), text=text))
+
+    def test_each_unknown_field_may_be_ignored_alone(self) -> None:
+        """A system without `freeform` and `revisions` may read one of the two fields and ignore the other."""
+        desk = Desk(ALL_CLAIMS - {Capability.FREEFORM, Capability.REVISIONS, Capability.INDEPENDENT})
+        card = desk.write()
+        for response in (answer(card, revision=True), answer(card, text=7), answer(card, revision="1", text=["text"])):
+            assert set(desk.outcomes(response)) == {"accepted", "rejected: malformed"}

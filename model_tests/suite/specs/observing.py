@@ -61,6 +61,7 @@ class Watched(Desk):
             after=self.snapshot(),
             asked=dict(self.asked),
             claims=self.claims,
+            restarted=isinstance(operation, ops.Restart),
         )
 
     def moment(self, operation: ops.Operation, branch: int = 0) -> Moment:

@@ -8,7 +8,9 @@ import pytest
 from keyturn import operations as ops
 from keyturn.capabilities import ALL_CLAIMS, Capability
 from keyturn.cards import DeclineAndRecord
+from keyturn.faults import OF_A_CARD, FaultKind
 from keyturn.store import State, possibilities
+from keyturn.values import CardId
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS, missing_claims
 from keyturn_specs.observations import Moment
 from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
@@ -56,6 +58,8 @@ def explore(desk: Desk) -> Iterator[frozenset[str]]:
         operations += [answer(card, revision=state.world.cases[0].revision, text="x") for card in cards]
         operations += [builders.close_case(), builders.open_case(), builders.withdraw()]
         operations += [dismiss(card) for card in cards]
+        operations += [ops.FaultArm(fault=fault, card=CardId(card)) for fault in OF_A_CARD for card in cards]
+        operations += [ops.FaultArm(fault=FaultKind.WRITE_FAILS)]
         operations += [get(card, conversation="chat-2") for card in cards]
         operations += [
             respond(sent(card, near, text="\u3000"), account=account) for card in cards for near, account in NEAR

@@ -194,7 +194,9 @@ class TestOnce:
         seen = committed()
         effect = only(seen.after.effects)
         twice = with_effects(seen, effect, evolve(effect, id=EffectId("effect-99")))
-        assert broken("I14.1", twice) == "the card card-1 has 2 effects, and its option's commands run at most once (1)"
+        assert (
+            broken("I14.1", twice) == "the card card-1 has 2 effects, and the commands of its option run at most once"
+        )
 
     def test_an_effect_that_comes_later_is_counted_with_the_first(self) -> None:
         """Ever: also in another step, and under another case."""
@@ -213,7 +215,9 @@ class TestOnce:
         seen = committed("both")
         one, other = seen.after.effects[CASE]
         split = with_effects(seen, one, evolve(other, command=CommandId("command-99")))
-        assert broken("I14.1", split) == "the card card-1 has 2 effects, and its option's commands run at most once (2)"
+        assert (
+            broken("I14.1", split) == "the card card-1 has 2 effects, and the commands of its option run at most once"
+        )
 
     def test_the_effects_of_one_option_are_as_many_as_its_commands(self) -> None:
         """One for an operation, one for each command ref."""

@@ -5,12 +5,14 @@ from attrs import evolve
 
 from keyturn import operations as ops
 from keyturn.cards import CardView
-from keyturn.responses import Rejected
+from keyturn.responses import RefusalCode, Rejected
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.table import OPEN, TERMINAL
 from keyturn.values import CardId, CaseKey, EffectId, PayloadHash, Revision
+from keyturn_specs.memory import NOTHING_REMEMBERED, remembered
 from keyturn_specs.observations import Observation
 
+from ..kernel import builders
 from ..kernel.builders import CASE, answer, edit_case, get, present, respond, sent, settle, settled
 from .observing import Watched, applies, broken, only, shown, with_cards, with_effects, with_ledger, with_status
 
@@ -255,3 +257,48 @@ class TestStrangers:
         for operation in (get(card), answer(card), answer("card-99"), get("card-99"), respond(1), settle("command-9")):
             assert not applies("I19.1", desk.moment(operation))
         assert not applies("I19.1", desk.moment(edit_case(CaseKey("acme", "claims", "case-9"))))
+
+
+class TestCrashes:
+    """A process that crashed is judged like a restart, save for what it may have done before (I6.3, I19.10)."""
+
+    @staticmethod
+    def crashed() -> Observation:
+        """An answer to the first of two cards, in a step in which the process ended and was started again."""
+        desk = Watched()
+        desk.write()
+        desk.write(present(independent=True))
+        return evolve(desk.watch(answer("card-1")), outcome=None, restarted=True)
+
+    def test_what_was_asked_for_may_have_happened(self) -> None:
+        """The card that was answered may have moved, and nothing else is wrong with it."""
+        assert broken("I6.3", self.crashed()) is None
+        assert broken("I19.10", self.crashed()) is None
+
+    def test_a_card_that_is_gone_is_named(self) -> None:
+        """A crash is no reason to forget a card."""
+        says = "the card card-2 read active before the restart and nothing after it"
+        assert broken("I6.3", with_cards(self.crashed(), card_2=None)) == says
+
+    def test_a_card_that_nobody_answered_is_named(self) -> None:
+        """Whatever the process was asked, it was not asked to answer another card."""
+        says = "nobody answered the card card-2 in this step, and it went to declined"
+        assert broken("I19.10", with_status(self.crashed(), "card-2", InteractionStatus.DECLINED)) == says
+
+    def test_a_dismissal_may_have_happened(self) -> None:
+        """A card that was dismissed in the step is one that somebody closed."""
+        desk = Watched()
+        card = desk.write()
+        seen = evolve(desk.watch(builders.dismiss(card)), outcome=None, restarted=True)
+        assert broken("I19.10", seen) is None
+
+    def test_a_card_that_nobody_heard_of_is_not_judged(self) -> None:
+        """After a lost `card.present` there may be a card whose id nobody knows, and a refusal may name it (I6.1)."""
+        desk = Watched()
+        desk.write()
+        named = evolve(
+            desk.watch(edit_case()), outcome=Rejected(code=RefusalCode.NOT_ANSWERABLE, current_card=CardId("card-9"))
+        )
+        lost = remembered(NOTHING_REMEMBERED, present(), None, restarted=False)
+        assert broken("I6.1", named) is not None
+        assert broken("I6.1", evolve(named, memory=lost)) is None

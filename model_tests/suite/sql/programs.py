@@ -5,7 +5,7 @@ what is taken leads further, and every kind of wrong answer is among the rest.
 """
 
 from collections.abc import Callable
-from typing import Literal, cast
+from typing import Literal, Protocol, cast
 
 from attrs import field, frozen
 from hypothesis import strategies as st
@@ -79,6 +79,16 @@ PAYLOADS: dict[str, tuple[str, dict[str, Json]]] = {
             ],
         },
     ),
+    "several": (
+        "multi_select",
+        {
+            "title": "Which ones?",
+            "options": [
+                {"id": each, "label": each, "action": {"kind": "resolve_clarification", "answer_key": each}}
+                for each in ("pay", "both", "no")
+            ],
+        },
+    ),
     "unanswerable": ("boolean", {"title": "?", "options": []}),
 }
 
@@ -99,6 +109,7 @@ class Seen:
 
     cards: list[tuple[ops.CardPresent, CardView]] = field(factory=list)
     commands: list[CommandId] = field(factory=list)
+    states: list[Untrusted] = field(factory=list)
 
     def note(self, operation: ops.Operation, outcome: Outcome) -> None:
         """Remember the ids of an outcome."""
@@ -106,6 +117,16 @@ class Seen:
             self.cards.append((operation, outcome.card))
         if isinstance(outcome, Accepted):
             self.commands.append(outcome.command)
+        if isinstance(outcome, ops.Exported):
+            self.states.append(outcome.state)
+
+
+class Step(Protocol):
+    """A step of a program."""
+
+    def meet(self, seen: Seen) -> ops.Operation:
+        """Return the operation that it is after what was seen."""
+        ...
 
 
 @frozen
@@ -200,8 +221,6 @@ class Settle:
         name = seen.commands[-1 - self.back] if self.back < len(seen.commands) else CommandId("command-0")
         return ops.CommandSettle(command=name, result=self.result, on_failure=self.on_failure)
 
-
-Step = Plain | Answer | Look | Close | Settle
 
 owners = st.fixed_dictionaries({"account": st.sampled_from(ACCOUNTS), "conversation": st.sampled_from(CONVERSATIONS)})
 KEY_PARAMS = [dict(zip(("account", "workflow", "case"), key, strict=True)) for key in KEYS]

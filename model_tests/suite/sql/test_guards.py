@@ -363,7 +363,7 @@ def test_a_reset_leaves_no_row_but_the_counter(store: SqlStore) -> None:
     store.perform(ops.Reset(now=Instant(7)))
     (meta,) = rows_of(store)["meta"]
     assert {name for name, rows in rows_of(store).items() if rows} == {"meta"}
-    assert meta[3:] == (7, 5, "committed", "record", 0, 0, 0, 0)
+    assert meta[3:] == (7, 5, "committed", "record", "{}", 0, 0, 0, 0)
 
 
 def test_the_rows_can_be_read_by_a_person(store: SqlStore, path: Path) -> None:

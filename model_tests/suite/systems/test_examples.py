@@ -43,7 +43,14 @@ def test_the_node_example_passes_what_it_claims(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "requirement"),
-    [("double-click-pays-twice", "I14.1"), ("stale-click-authorises", "I13.3"), ("stranger-answers", "I19.1")],
+    [
+        ("double-click-pays-twice", "I14.1"),
+        ("stale-click-authorises", "I13.3"),
+        ("stranger-answers", "I19.1"),
+        ("unread-owner-passes", "I19.2"),
+        ("restored-state-is-pending", "I14.8"),
+        ("retry-runs-again", "I14.6"),
+    ],
 )
 def test_each_fault_is_named(tmp_path: Path, fault: str, requirement: str) -> None:
     """A faulty example describes itself like the sound one, and breaks the requirement of its fault in a short trace."""
