@@ -27,7 +27,7 @@ def arm(situation: Situation, pick: Pick) -> Call:
     restarts = situation.claimed(Capability.RESTART)
     every = [each for each in FaultKind if restarts or each not in CRASHES]
     unread = [] if situation.claimed(Capability.REVISIONS) else [FaultKind.REVISION_UNREADABLE]
-    often = [FaultKind.WRITE_FAILS, FaultKind.REPLY_LOST]
+    often = [FaultKind.WRITE_FAILS, FaultKind.REPLY_LOST, *sorted(OF_A_CARD)]
     fault = pick([each for each in (*every, *often) if each not in unread])
     params: dict[str, object] = {"fault": fault.value}
     if fault in OF_A_CARD:
@@ -66,7 +66,7 @@ def _meetings(situation: Situation) -> Sequence[Drawn]:
         return found
     found += [drawing.answer, drawing.answer_first] * 2 if fresh_cards(situation) else []
     found += [_authorise_or_answer] * 4 if fresh_cards(situation) and fault is not FaultKind.WRITE_FAILS else []
-    presenting = 6 if fault is FaultKind.WRITE_FAILS else 2
+    presenting = 20 if fault is FaultKind.WRITE_FAILS else 2
     found += [drawing.present_card] * presenting if drawing.presentable(situation) else []
     revisions = situation.claimed(Capability.REVISIONS) and situation.cases
     return [*found, drawing.edit_case] if revisions else found

@@ -247,7 +247,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="restart",
-        weight=1,
+        weight=3,
         needs=frozenset({Capability.RESTART}),
         aims=frozenset({"I6.3"}),
         possible=drawing.has_cards,

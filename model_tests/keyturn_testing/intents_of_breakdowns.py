@@ -8,7 +8,7 @@ from keyturn_testing.intent import Intent
 BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     Intent(
         name="arm a fault",
-        weight=6,
+        weight=24,
         needs=frozenset({Capability.FAULTS}),
         aims=frozenset({"I6.2", "I14.6", "I19.2", "I19.3", "I19.4"}),
         possible=faults.can_arm,
@@ -16,7 +16,7 @@ BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="meet an armed fault",
-        weight=20,
+        weight=40,
         needs=frozenset({Capability.FAULTS}),
         aims=frozenset({"I6.2", "I14.6", "I19.2", "I19.3", "I19.4"}),
         possible=faults.can_meet,
@@ -63,7 +63,7 @@ BREAKDOWN_INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="settle a command that outlived a restart",
-        weight=6,
+        weight=40,
         needs=frozenset({Capability.RESTART, Capability.DEFERRED}),
         aims=frozenset({"L11"}),
         possible=faults.survived,
