@@ -15,7 +15,7 @@ from keyturn import operations as ops
 from keyturn.branches import Branch, Unheard, branch, refuse
 from keyturn.capabilities import Capability, Claims
 from keyturn.faults import CRASHES, OF_A_CARD, Armed, FaultKind
-from keyturn.responses import RefusalCode, Rejected, readings
+from keyturn.responses import RefusalCode, Rejected, named_card
 from keyturn.world import TAKES, Unfolding, World
 
 Rule: TypeAlias = Callable[..., Iterator[Branch]]
@@ -69,7 +69,7 @@ def _can_hit(armed: Armed, operation: ops.Operation) -> bool:
         return False
     match operation:
         case ops.CardRespond() if armed.fault in OF_A_CARD:
-            return any(each is not None and each.interaction_id == armed.card for each in readings(operation.response))
+            return armed.card is not None and named_card(operation.response) == armed.card
         case ops.CardDismiss() if armed.fault in OF_A_CARD:
             return operation.card == armed.card
         case _:

@@ -227,6 +227,11 @@ def readings(sent: object) -> tuple[Response | None, ...]:
     return (read,) if not has_more(sent) and not _is_too_large(sent) else (read, None)
 
 
+def named_card(sent: object) -> str | None:
+    """Return the id of the card that something sent names, in every reading of it; nothing when it is malformed."""
+    return next((each.interaction_id for each in readings(sent) if each is not None), None)
+
+
 def _set_of_ids(sent: object) -> tuple[str, ...] | None:
     """Return the ids of a set, possibly empty; nothing for what is no list of ids, or names one twice."""
     if not isinstance(sent, list | tuple) or not all(isinstance(each, str) for each in sent):

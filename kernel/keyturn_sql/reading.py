@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, Table, bindparam, select, text
 from keyturn import operations as ops
 from keyturn.branches import Outcome
 from keyturn.cards import Interaction
-from keyturn.responses import readings
+from keyturn.responses import named_card
 from keyturn.values import CaseKey
 from keyturn.world import Case, Command, World
 from keyturn_sql import rows, schema
@@ -101,7 +101,7 @@ def clock(connection: Connection) -> World:
 
 
 def _clock(connection: Connection, operation: ops.Operation) -> World:
-    return _world(connection)
+    return clock(connection)
 
 
 def _case(connection: Connection, operation: ops.CaseOpen) -> World:
@@ -130,17 +130,18 @@ def _conversation(connection: Connection, operation: ops.CardList) -> World:
 
 def _answered(connection: Connection, operation: ops.CardRespond) -> World:
     asker = {"account": operation.account, "conversation": operation.conversation}
-    # The gate's own reading of what was sent: every reading of it names the same card, and a malformed one names none.
-    named = {each.interaction_id for each in readings(operation.response) if each is not None}
-    asked = [card for name in named for card in _cards(connection, OWNED_CARD, id=name, **asker)]
-    if not asked:
-        return _world(connection)
-    return _around(connection, asked[0], _commands(connection, COMMANDS_OF_CARD, card=asked[0].id))
+    # The gate's own reading of what was sent: a malformed response names no card.
+    named = named_card(operation.response)
+    return _around_asked(connection, () if named is None else _cards(connection, OWNED_CARD, id=named, **asker))
 
 
 def _dismissed(connection: Connection, operation: ops.CardDismiss) -> World:
     asker = {"account": operation.account, "conversation": operation.conversation}
-    asked = _cards(connection, OWNED_CARD, id=operation.card, **asker)
+    return _around_asked(connection, _cards(connection, OWNED_CARD, id=operation.card, **asker))
+
+
+def _around_asked(connection: Connection, asked: tuple[Interaction, ...]) -> World:
+    """What an answer to a card can touch; nothing where there is no such card of the asker's."""
     if not asked:
         return _world(connection)
     return _around(connection, asked[0], _commands(connection, COMMANDS_OF_CARD, card=asked[0].id))
@@ -148,13 +149,16 @@ def _dismissed(connection: Connection, operation: ops.CardDismiss) -> World:
 
 def _imported(connection: Connection, operation: ops.StateImport) -> World:
     card = operation.state.get("card") if isinstance(operation.state, Mapping) else None
-    return _world(connection, interactions=_cards(connection, CARD, id=card) if isinstance(card, str) else ())
+    return _named(connection, card if isinstance(card, str) else None)
 
 
 def _aimed_at(connection: Connection, operation: ops.FaultArm) -> World:
-    return _world(
-        connection, interactions=() if operation.card is None else _cards(connection, CARD, id=operation.card)
-    )
+    return _named(connection, operation.card)
+
+
+def _named(connection: Connection, card: str | None) -> World:
+    """One card, whoever owns it; nothing where none is named."""
+    return _world(connection, interactions=() if card is None else _cards(connection, CARD, id=card))
 
 
 def _settled(connection: Connection, operation: ops.CommandSettle) -> World:

@@ -45,7 +45,8 @@ Drawn = Callable[[Situation, Pick], Call]
 """Draws one call."""
 
 
-def _on_case(method: str, key: CaseKey) -> Call:
+def on_case(method: str, key: CaseKey) -> Call:
+    """Return the call of an operation that takes a case and no more."""
     return Call(operation=method, params={"account": key.account, "workflow": key.workflow, "case": key.case})
 
 
@@ -54,7 +55,7 @@ def open_case(situation: Situation, pick: Pick) -> Call:
     closed = [each for each in situation.cases if each not in situation.open_cases]
     again = pick((True, False))
     if closed and again:
-        return _on_case("case.open", pick(closed))
+        return on_case("case.open", pick(closed))
     accounts = ACCOUNTS if situation.claimed(Capability.OWNERS) else ACCOUNTS[:1]
     key = CaseKey(pick(accounts), pick(WORKFLOWS), pick(CASES))
     beside = pick((True, False))
@@ -62,12 +63,12 @@ def open_case(situation: Situation, pick: Pick) -> Call:
         # Only one part differs from a case that is known: whoever leaves that part out takes the two for one.
         part = pick(("account", "workflow", "case"))
         key = evolve(pick(situation.cases), **{part: getattr(key, part)})
-    return _on_case("case.open", key)
+    return on_case("case.open", key)
 
 
 def edit_case(situation: Situation, pick: Pick) -> Call:
     """Change the record of a case, most often of one with an open card."""
-    return _on_case("case.edit", pick(_busy(situation) if pick((True, True, False)) else situation.cases))
+    return on_case("case.edit", pick(_busy(situation) if pick((True, True, False)) else situation.cases))
 
 
 def _busy(situation: Situation) -> tuple[CaseKey, ...]:
@@ -78,7 +79,7 @@ def _busy(situation: Situation) -> tuple[CaseKey, ...]:
 
 def clear_case(situation: Situation, pick: Pick) -> Call:
     """Close a case or withdraw its cards, most often one with an open card."""
-    call = _on_case(pick(("case.close", "card.withdraw")), pick(_busy(situation)))
+    call = on_case(pick(("case.close", "card.withdraw")), pick(_busy(situation)))
     reason = {} if call.operation == "case.close" else {"code": pick(("duplicate", "asked in error"))}
     return evolve(call, params={**call.params, **reason})
 
@@ -263,7 +264,7 @@ def answer_again(situation: Situation, pick: Pick) -> Call:
     if result is not None and result.options is not None:
         again = list(result.options)
         return response_to(card, "", option_ids=pick((again, again[::-1], a_set(card, pick))))
-    chosen = card.believed.payload.option(card.believed.resolved_option or "")
+    chosen = card.chosen
     every = card.believed.payload.options
     option = pick(every if chosen is None else (chosen, chosen, *every))
     return response_to(card, option.id, **text_for(option, pick))
@@ -276,7 +277,7 @@ def answer_ended(situation: Situation, pick: Pick) -> Call:
         believed = each.believed
         groups.setdefault((believed.status, believed.resolved_option is not None), []).append(each)
     card = pick(groups[pick(list(groups))])
-    chosen = card.believed.payload.option(card.believed.resolved_option or "")
+    chosen = card.chosen
     if chosen is None or pick((True, False)):
         return rightly(card, pick)
     return response_to(card, chosen.id, **text_for(chosen, pick))
@@ -330,10 +331,7 @@ def answer_replaced(situation: Situation, pick: Pick) -> Call:
 def get_card(situation: Situation, pick: Pick) -> Call:
     """Read a card: as its owner, as a stranger, by an id that looks alike, or one that never existed."""
     card = pick(situation.cards)
-    owner: dict[str, object] = {
-        "account": card.offered.asked.account,
-        "conversation": card.offered.asked.conversation,
-    }
+    owner = card.owner
     whose = pick(("mine", "unknown", "alike", *(("strange",) if situation.claimed(Capability.OWNERS) else ())))
     if whose == "strange":
         owner |= strangers(card, pick)

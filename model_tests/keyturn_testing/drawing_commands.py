@@ -11,9 +11,19 @@ from keyturn_testing.situation import KnownCommand, Situation
 from keyturn_testing.traces import Call
 
 
+def waiting_commands(situation: Situation) -> list[KnownCommand]:
+    """The commands in flight."""
+    return [each for each in situation.commands if each.believed.settlement is None]
+
+
+def ended_commands(situation: Situation) -> list[KnownCommand]:
+    """The commands of which it was said how they ended."""
+    return [each for each in situation.commands if each.believed.settlement is not None]
+
+
 def settle(situation: Situation, pick: Pick) -> Call:
     """Say how a command in flight ended."""
-    return settling(pick([each for each in situation.commands if each.believed.settlement is None]), pick)
+    return settling(pick(waiting_commands(situation)), pick)
 
 
 def settling(command: KnownCommand, pick: Pick) -> Call:
@@ -25,7 +35,7 @@ def settling(command: KnownCommand, pick: Pick) -> Call:
 
 def settle_again(situation: Situation, pick: Pick) -> Call:
     """Say again how a command ended: the same way, with another end, or with another policy."""
-    command = pick([each for each in situation.commands if each.believed.settlement is not None])
+    command = pick(ended_commands(situation))
     settlement = command.believed.settlement
     assert settlement is not None
     same = {"result": settlement.result, "on_failure": settlement.on_failure}
@@ -66,8 +76,8 @@ def set_next_end(situation: Situation, pick: Pick) -> Call:
 def dismiss(situation: Situation, pick: Pick) -> Call:
     """Close a card without deciding: rightly, at another revision, by an id that looks alike, or where it cannot be."""
     card = pick((fresh_cards(situation) or list(situation.cards)) if pick((True, True, False)) else situation.cards)
-    asked, key = card.offered.asked, card.believed.key
-    owner: dict[str, object] = {"account": asked.account, "conversation": asked.conversation}
+    key = card.believed.key
+    owner = card.owner
     if situation.claimed(Capability.OWNERS) and pick((False,) * 7 + (True,)):
         owner |= strangers(card, pick)
     current = {"$revision": [key.account, key.workflow, key.case], "plus": pick((0, 0, 0, 1)), "else": 1}

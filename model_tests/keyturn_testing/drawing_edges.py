@@ -18,6 +18,7 @@ from keyturn_testing.drawing import (
     WORKFLOWS,
     Pick,
     fresh_cards,
+    on_case,
     present_card,
     response_to,
     rightly,
@@ -87,8 +88,7 @@ def _ask_nobody(situation: Situation, pick: Pick) -> Call:
     key = CaseKey("", pick(WORKFLOWS), pick(CASES))
     opened = [each for each in situation.open_cases if each.account == ""]
     if not situation.kinds or (not opened and pick((True, False))):
-        case = {"account": key.account, "workflow": key.workflow, "case": key.case}
-        return Call(operation="case.open", params=case)
+        return on_case("case.open", key)
     call = present_card(evolve(situation, cases=tuple(opened) or situation.cases), pick)
     changes: Mapping[str, object] = {"blocking": False} if opened else {"blocking": False, "conversation": ""}
     return evolve(call, params={**call.params, **changes})
@@ -105,8 +105,7 @@ def cases_in_flight(situation: Situation) -> list[CaseKey]:
 
 def edit_in_flight(situation: Situation, pick: Pick) -> Call:
     """Change the record of a case while a command is in flight on it."""
-    key = pick(cases_in_flight(situation))
-    return Call(operation="case.edit", params={"account": key.account, "workflow": key.workflow, "case": key.case})
+    return on_case("case.edit", pick(cases_in_flight(situation)))
 
 
 def free_beside_others(situation: Situation) -> list[CaseKey]:

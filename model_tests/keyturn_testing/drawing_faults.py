@@ -4,15 +4,15 @@ Also what a host keeps of a pending card, restored and answered again. They stan
 and pick from the situation in the same way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from keyturn.capabilities import Capability
-from keyturn.cards import ActionClass
+from keyturn.cards import ActionClass, InteractionOption
 from keyturn.faults import CRASHES, OF_A_CARD, FaultKind
 from keyturn.status import InteractionStatus
 from keyturn_testing import drawing
 from keyturn_testing.drawing import Drawn, Pick, fresh_cards
-from keyturn_testing.drawing_commands import settling
+from keyturn_testing.drawing_commands import settling, waiting_commands
 from keyturn_testing.situation import KnownCard, KnownCommand, Situation
 from keyturn_testing.traces import Call
 
@@ -35,14 +35,13 @@ def arm(situation: Situation, pick: Pick) -> Call:
     return Call(operation="fault.arm", params=params)
 
 
+def _authorising(card: KnownCard) -> list[InteractionOption]:
+    return [each for each in card.believed.payload.options if each.action.action_class is ActionClass.AUTHORISES]
+
+
 def _authorise(situation: Situation, pick: Pick) -> Call | None:
     """Choose an option that authorises, where the fault is to hit its commit."""
-    able = [
-        (card, option)
-        for card in fresh_cards(situation)
-        for option in card.believed.payload.options
-        if option.action.action_class is ActionClass.AUTHORISES
-    ]
+    able = [(card, option) for card in fresh_cards(situation) for option in _authorising(card)]
     if not able:
         return None
     card, option = pick(able)
@@ -53,14 +52,10 @@ def _authorise_or_answer(situation: Situation, pick: Pick) -> Call:
     return _authorise(situation, pick) or drawing.answer(situation, pick)
 
 
-def _pending(situation: Situation) -> bool:
-    return any(each.believed.settlement is None for each in situation.commands)
-
-
 def _meetings(situation: Situation) -> Sequence[Drawn]:
     """What the armed fault can hit, in this situation."""
     fault = situation.world.armed[0].fault
-    commits = situation.claimed(Capability.DEFERRED) and _pending(situation)
+    commits = situation.claimed(Capability.DEFERRED) and waiting_commands(situation)
     found: list[Drawn] = [_settle_well] if commits else []
     if fault is FaultKind.COMMIT_FAILS:
         return found
@@ -73,7 +68,7 @@ def _meetings(situation: Situation) -> Sequence[Drawn]:
 
 
 def _settle_well(situation: Situation, pick: Pick) -> Call:
-    command = pick([each for each in situation.commands if each.believed.settlement is None])
+    command = pick(waiting_commands(situation))
     end = {"result": "committed", "on_failure": pick(("record", "restore", "restore"))}
     return Call(operation="command.settle", params={"command": command.id, **end})
 
@@ -110,7 +105,7 @@ def given_back(situation: Situation) -> list[KnownCard]:
 def answer_given_back(situation: Situation, pick: Pick) -> Call:
     """Answer a card that was given back, most often with an option that authorises."""
     card = pick(given_back(situation))
-    able = [each for each in card.believed.payload.options if each.action.action_class is ActionClass.AUTHORISES]
+    able = _authorising(card)
     often = bool(able) and pick((True, True, True, False))
     option = pick(able if often else card.believed.payload.options)
     return drawing.response_to(card, option.id, **drawing.text_for(option, pick))
@@ -127,7 +122,7 @@ def answer_unheard(situation: Situation, pick: Pick) -> Call:
 
 
 def _again(card: KnownCard, pick: Pick) -> Call:
-    chosen = card.believed.payload.option(card.believed.resolved_option or "")
+    chosen = card.chosen
     if chosen is None or pick((False,) * 3 + (True,)):
         return drawing.rightly(card, pick)
     return drawing.response_to(card, chosen.id, **drawing.text_for(chosen, pick))
@@ -138,9 +133,7 @@ def export(situation: Situation, pick: Pick) -> Call:
     waiting = situation.with_status(InteractionStatus.ACTIVE, InteractionStatus.RESOLVING)
     often = bool(waiting) and pick((True,) * 7 + (False,))
     card = pick(waiting if often else situation.cards)
-    asked = card.offered.asked
-    owner: Mapping[str, object] = {"account": asked.account, "conversation": asked.conversation}
-    return Call(operation="state.export", params={**owner, "card": card.id})
+    return Call(operation="state.export", params={**card.owner, "card": card.id})
 
 
 def restore(situation: Situation, pick: Pick) -> Call:
@@ -165,8 +158,7 @@ def answer_restored(situation: Situation, pick: Pick) -> Call:
 
 
 def _survivors(situation: Situation) -> list[KnownCommand]:
-    waiting = [each for each in situation.commands if each.believed.settlement is None]
-    return [each for each in waiting if each.believed.id in situation.memory.survived]
+    return [each for each in waiting_commands(situation) if each.believed.id in situation.memory.survived]
 
 
 def survived(situation: Situation) -> bool:

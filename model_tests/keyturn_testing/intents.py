@@ -156,7 +156,7 @@ INTENTS: tuple[Intent, ...] = (
         weight=10,
         needs=frozenset({Capability.DEFERRED}),
         aims=frozenset({"L3", "I7.1", "I14.1", "I14.2", "E3"}),
-        possible=lambda situation: any(each.believed.settlement is None for each in situation.commands),
+        possible=lambda situation: bool(commands.waiting_commands(situation)),
         draw=commands.settle,
     ),
     Intent(
@@ -164,7 +164,7 @@ INTENTS: tuple[Intent, ...] = (
         weight=2,
         needs=frozenset({Capability.DEFERRED}),
         aims=frozenset({"L2", "I14.1"}),
-        possible=lambda situation: any(each.believed.settlement is not None for each in situation.commands),
+        possible=lambda situation: bool(commands.ended_commands(situation)),
         draw=commands.settle_again,
     ),
     Intent(

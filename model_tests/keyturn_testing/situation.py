@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from keyturn.capabilities import Capability, Claims
-from keyturn.cards import Interaction, InteractionKind
+from keyturn.cards import Interaction, InteractionKind, InteractionOption
 from keyturn.status import InteractionStatus
 from keyturn.values import CaseKey
 from keyturn.world import Command, World
@@ -29,6 +29,16 @@ class KnownCard:
     def id(self) -> Mapping[str, object]:
         """The reference to the card's id."""
         return {"$ref": f"{self.offered.label}/card/id"}
+
+    @property
+    def owner(self) -> dict[str, object]:
+        """Who was asked, and where, as an operation names it."""
+        return {"account": self.offered.asked.account, "conversation": self.offered.asked.conversation}
+
+    @property
+    def chosen(self) -> InteractionOption | None:
+        """The option that the card was answered with; nothing while it waits, and for a set."""
+        return self.believed.payload.option(self.believed.resolved_option or "")
 
     @property
     def bound(self) -> Mapping[str, object]:

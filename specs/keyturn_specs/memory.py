@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from keyturn.branches import Outcome, Unheard
 from keyturn.operations import CardPresent, CardRespond, CommandSettle, Exported, Operation, StateExport, StateImport
-from keyturn.responses import Accepted, Failed, InFlight, Rejected, Resolved, Restored, readings
+from keyturn.responses import Accepted, Failed, InFlight, Rejected, Resolved, Restored, named_card
 from keyturn.values import CardId, CommandId, IdempotencyKey
 
 
@@ -74,8 +74,8 @@ def remembered(memory: Memory, operation: Operation, outcome: Outcome | Unheard 
 
 
 def _card_of(operation: CardRespond) -> CardId | None:
-    response = next((each for each in readings(operation.response) if each is not None), None)
-    return None if response is None else CardId(response.interaction_id)
+    named = named_card(operation.response)
+    return None if named is None else CardId(named)
 
 
 def _taken(memory: Memory, operation: CardRespond, outcome: Accepted | InFlight) -> Memory:

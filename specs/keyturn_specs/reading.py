@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from keyturn.cards import Interaction, InteractionOption, final_arguments
 from keyturn.operations import CardDismiss, CardGet, CardRespond, CommandSettle, Effect
-from keyturn.responses import Rejected, readings
+from keyturn.responses import Rejected, named_card
 from keyturn.status import InteractionStatus
 from keyturn.values import Document
 from keyturn_specs.observations import Moment, Observation, Snapshot
@@ -19,8 +19,8 @@ def addressed(moment: Moment) -> Interaction | None:
     world, operation = moment.state.world, moment.operation
     match operation:
         case CardRespond():
-            response = next((each for each in readings(operation.response) if each is not None), None)
-            return None if response is None else world.interaction(response.interaction_id)
+            named = named_card(operation.response)
+            return None if named is None else world.interaction(named)
         case CardGet() | CardDismiss():
             return world.interaction(operation.card)
         case CommandSettle():
@@ -32,10 +32,7 @@ def addressed(moment: Moment) -> Interaction | None:
 
 def answered_card(seen: Observation) -> str | None:
     """The id of the card that a response names, in the system's own ids."""
-    if not isinstance(seen.operation, CardRespond):
-        return None
-    response = next((each for each in readings(seen.operation.response) if each is not None), None)
-    return None if response is None else response.interaction_id
+    return named_card(seen.operation.response) if isinstance(seen.operation, CardRespond) else None
 
 
 def chosen_option(seen: Observation, card: str, option: str | None) -> InteractionOption | None:

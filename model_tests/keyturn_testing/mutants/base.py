@@ -14,7 +14,7 @@ from keyturn.branches import Outcome
 from keyturn.capabilities import Claims
 from keyturn.cards import Interaction
 from keyturn.faults import Armed, FaultKind
-from keyturn.responses import RefusalCode, Rejected, readings
+from keyturn.responses import RefusalCode, Rejected, named_card
 from keyturn.settling import effect_count
 from keyturn.store import Possibility, ReferenceStore, State, heard, possibilities
 from keyturn.values import CardId, Untrusted
@@ -35,8 +35,8 @@ class Turn:
         """The interaction that the operation names, whoever asks."""
         match self.operation:
             case ops.CardRespond():
-                response = next((each for each in readings(self.operation.response) if each is not None), None)
-                return None if response is None else self.state.world.interaction(response.interaction_id)
+                named = named_card(self.operation.response)
+                return None if named is None else self.state.world.interaction(named)
             case ops.CardGet():
                 return self.state.world.interaction(self.operation.card)
             case _:

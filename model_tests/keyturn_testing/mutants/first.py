@@ -6,7 +6,7 @@ Each is a pure function of a turn: what the reference would do goes in, and what
 from attrs import evolve
 
 from keyturn import operations as ops
-from keyturn.cards import ActionClass, view
+from keyturn.cards import ActionClass, Interaction, view
 from keyturn.responses import Declined, Presented, RefusalCode, Rejected, Replayed, Resolved
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.store import Possibility, State
@@ -20,8 +20,13 @@ def _revives_ended_cards(turn: Turn) -> Possibility:
     ended = card is not None and card.status in TERMINAL and card.status is not InteractionStatus.RESOLVED
     if card is None or not ended or not turn.refused_with(RefusalCode.NOT_ANSWERABLE):
         return turn.chosen
-    revived = evolve(card, status=InteractionStatus.ACTIVE, expires_at=None, case_revision=None, result=None)
-    taken = turn.instead(turn.operation, with_card(turn.state.world, revived))
+    return _taken_as(turn, card, evolve(card, case_revision=None, result=None))
+
+
+def _taken_as(turn: Turn, card: Interaction, stored: Interaction) -> Possibility:
+    """Take the answer as if the card were stored so, waiting and without a deadline; what it is bound to stays as it was."""
+    waiting = evolve(stored, status=InteractionStatus.ACTIVE, expires_at=None)
+    taken = turn.instead(turn.operation, with_card(turn.state.world, waiting))
     after = taken.state.world.interaction(card.id)
     assert after is not None
     kept = evolve(after, expires_at=card.expires_at, case_revision=card.case_revision)
@@ -135,13 +140,7 @@ def _refreshes_stale_cards(turn: Turn) -> Possibility:
     card = turn.card
     if card is None or "I13.2" not in turn.chosen.branch.because:
         return turn.chosen
-    current = turn.state.world.revision(card.key)
-    refreshed = evolve(card, status=InteractionStatus.ACTIVE, case_revision=current, expires_at=None)
-    taken = turn.instead(turn.operation, with_card(turn.state.world, refreshed))
-    after = taken.state.world.interaction(card.id)
-    assert after is not None
-    kept = evolve(after, case_revision=card.case_revision, expires_at=card.expires_at)
-    return in_world(taken, with_card(taken.state.world, kept))
+    return _taken_as(turn, card, evolve(card, case_revision=turn.state.world.revision(card.key)))
 
 
 def _leaves_cards_active(turn: Turn) -> Possibility:

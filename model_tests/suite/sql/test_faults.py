@@ -39,20 +39,6 @@ EDIT = ops.CaseEdit(account="anna", workflow="travel", case="trip")
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Where the file of a test is."""
-    return tmp_path / "cards.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[SqlStore]:
-    """A store with three open cases."""
-    with closing(SqlStore.open_test(path, synchronous="normal")) as opened:
-        start(opened.perform)
-        yield opened
-
-
-@pytest.fixture
 def seen() -> Seen:
     """What the steps of a test have named."""
     return Seen()

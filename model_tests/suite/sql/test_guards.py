@@ -2,7 +2,7 @@
 
 import resource
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -25,20 +25,6 @@ from .programs import COMMIT, KEYS, Answer, Close, Seen, Step, presents, start
 from .tables import rows_of
 
 ACTIVE = InteractionStatus.ACTIVE
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Where the file of a test is."""
-    return tmp_path / "cards.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[SqlStore]:
-    """A store with three open cases."""
-    with closing(SqlStore.open_test(path, synchronous="normal")) as opened:
-        start(opened.perform)
-        yield opened
 
 
 def run(store: SqlStore, *steps: Step, seen: Seen | None = None) -> list[Outcome]:
