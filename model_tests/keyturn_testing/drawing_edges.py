@@ -3,7 +3,7 @@
 They stand beside the draws of `keyturn_testing.drawing`, and pick from the situation in the same way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve
 
@@ -11,6 +11,7 @@ from keyturn.cards import InteractionKind
 from keyturn.status import InteractionStatus
 from keyturn.table import OPEN
 from keyturn.values import CaseKey
+from keyturn_testing.dealing import Table
 from keyturn_testing.drawing import (
     ACCOUNTS,
     CASES,
@@ -47,18 +48,25 @@ def answer_with_more(situation: Situation, pick: Pick) -> Call:
     return evolve(call, params={**call.params, "response": {**response, **pick(MORE)}})
 
 
-def act_as_nobody(situation: Situation, pick: Pick) -> Call:
-    """Answer a fresh card with an empty account or conversation; or present a card that nobody owns.
-
-    An empty owner may be refused, but where it is an owner it is one like any other, and never means anyone.
-    """
-    return pick((_answer_as_nobody, _ask_nobody))(situation, pick)
-
-
-def _answer_as_nobody(situation: Situation, pick: Pick) -> Call:
+def answer_as_nobody(situation: Situation, pick: Pick) -> Call:
+    """Answer a fresh card with an empty account or conversation, which never means anyone."""
     card = pick(fresh_cards(situation))
     call = response_to(card, card.believed.payload.options[0].id)
     return evolve(call, params={**call.params, pick(("account", "conversation")): ""})
+
+
+def ask_as_nobody(situation: Situation, pick: Pick) -> Call:
+    """Present a card for an empty conversation; or on a case of an empty account, which is opened first.
+
+    An empty owner may be refused, but where it is an owner it is one like any other.
+    """
+    key = CaseKey("", pick(WORKFLOWS), pick(CASES))
+    opened = [each for each in situation.open_cases if each.account == ""]
+    if not situation.kinds or (not opened and pick((True, False))):
+        return on_case("case.open", key)
+    call = present_card(evolve(situation, cases=tuple(opened) or situation.cases), pick)
+    changes: Mapping[str, object] = {"blocking": False} if opened else {"blocking": False, "conversation": ""}
+    return evolve(call, params={**call.params, **changes})
 
 
 def _is_nobodys(card: KnownCard) -> bool:
@@ -81,17 +89,6 @@ def answer_nobody(situation: Situation, pick: Pick) -> Call:
     somebody: dict[str, object] = {"account": asked.account or ACCOUNTS[0]}
     somebody["conversation"] = asked.conversation or pick(CONVERSATIONS)
     return response_to(card, card.believed.payload.options[0].id, **pick(({}, somebody, somebody)))
-
-
-def _ask_nobody(situation: Situation, pick: Pick) -> Call:
-    """Present a card for an empty conversation; or on a case of an empty account, which is opened first."""
-    key = CaseKey("", pick(WORKFLOWS), pick(CASES))
-    opened = [each for each in situation.open_cases if each.account == ""]
-    if not situation.kinds or (not opened and pick((True, False))):
-        return on_case("case.open", key)
-    call = present_card(evolve(situation, cases=tuple(opened) or situation.cases), pick)
-    changes: Mapping[str, object] = {"blocking": False} if opened else {"blocking": False, "conversation": ""}
-    return evolve(call, params={**call.params, **changes})
 
 
 def cases_in_flight(situation: Situation) -> list[CaseKey]:
@@ -131,24 +128,30 @@ def answer_with_a_set(situation: Situation, pick: Pick) -> Call:
     return rightly(pick(sets_of_options(situation)), pick)
 
 
+WRONG_SETS: Table[Callable[[str], dict[str, object]]] = Table(
+    "wrong sets",
+    {
+        "an option twice": lambda first: {"option_ids": [first, first]},
+        "an option that is not there": lambda first: {"option_ids": [first, "nothing of the kind"]},
+        "in capitals": lambda first: {"option_ids": [first.upper()]},
+        "one with a space": lambda first: {"option_ids": [f"{first} ", first]},
+        "an empty id": lambda first: {"option_ids": [""]},
+        "a number": lambda first: {"option_ids": [1]},
+        "no list": lambda first: {"option_ids": first},
+        "null": lambda first: {"option_ids": None},
+        "a single option too": lambda first: {"option_ids": [first], "option_id": first},
+        "a single option": lambda first: {"option_ids": None, "option_id": first},
+        "a text": lambda first: {"option_ids": [first], "freeform_input": "no text belongs here"},
+    },
+)
+"""Sets that are none, or that hold what the card does not store, made of its first option."""
+
+
 def answer_with_a_wrong_set(situation: Situation, pick: Pick) -> Call:
     """Answer with a set that is none, or that holds what the card does not store."""
     card = pick(sets_of_options(situation))
     first = card.believed.payload.options[0].id
-    wrong: Sequence[dict[str, object]] = (
-        {"option_ids": [first, first]},
-        {"option_ids": [first, "nothing of the kind"]},
-        {"option_ids": [first.upper()]},
-        {"option_ids": [f"{first} ", first]},
-        {"option_ids": [""]},
-        {"option_ids": [1]},
-        {"option_ids": first},
-        {"option_ids": None},
-        {"option_ids": [first], "option_id": first},
-        {"option_ids": None, "option_id": first},
-        {"option_ids": [first], "freeform_input": "no text belongs here"},
-    )
-    return response_to(card, first, **pick(wrong))
+    return response_to(card, first, **pick(WRONG_SETS)(first))
 
 
 def present_unanswerable(situation: Situation, pick: Pick) -> Call:

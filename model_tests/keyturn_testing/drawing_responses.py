@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from attrs import evolve
 
 from keyturn.cards import FreeformKind, InteractionOption
-from keyturn.responses import LARGEST_RESPONSE
+from keyturn.responses import DEEPEST_RESPONSE, LARGEST_RESPONSE
 from keyturn_testing.alike import FORMS
 from keyturn_testing.dealing import Table
 from keyturn_testing.drawing import Pick, fresh_cards, like, response_to, text_for, unlike
@@ -63,9 +63,6 @@ _WRONG: Mapping[str, Mapping[str, object]] = {
 }
 """Values of another JSON type, for each field; the other wrong revisions have a table of their own."""
 
-DEEPEST_RESPONSE = 64
-"""How deep a response may nest; the response itself is the first level."""
-
 MALFORMED: Table[Spoil] = Table(
     "malformed",
     {
@@ -78,10 +75,6 @@ MALFORMED: Table[Spoil] = Table(
         "the response: itself in a list": lambda sent: [sent],
         "64 deep": _with("option_id", nested(DEEPEST_RESPONSE - 1)),
         "deeper": _with("option_id", nested(DEEPEST_RESPONSE + 36)),
-        "64 deep beside an answer": _with("note", nested(DEEPEST_RESPONSE - 1)),
-        "deeper beside an answer": _with("note", nested(DEEPEST_RESPONSE)),
-        "64 KiB beside an answer": _with("note", "x" * LARGEST_RESPONSE),
-        "an option of 64 KiB": _with("option_id", "x" * LARGEST_RESPONSE),
         "U+0000 in an option": lambda sent: {**sent, "option_id": f"{sent.get('option_id')}\x00"},
         "U+0000 in a text": _with("freeform_input", "be\x00cause"),
         "U+0000 in a name": _with("no\x00te", 1),
@@ -89,18 +82,39 @@ MALFORMED: Table[Spoil] = Table(
         "a lone surrogate in a text": _with("freeform_input", "be\udc00cause"),
     },
 )
-"""What is not a well-formed response, or need not be taken for one; all of it can be written in ASCII JSON."""
+"""What is not a well-formed response; all of it can be written in ASCII JSON."""
+
+BEYOND: Table[Spoil] = Table(
+    "beyond what must be read",
+    {
+        "64 deep beside an answer": _with("note", nested(DEEPEST_RESPONSE - 1)),
+        "deeper beside an answer": _with("note", nested(DEEPEST_RESPONSE)),
+        "64 KiB beside an answer": _with("note", "x" * LARGEST_RESPONSE),
+        "an option of 64 KiB": _with("option_id", "x" * LARGEST_RESPONSE),
+    },
+)
+"""What is just within, and just beyond, what a system must read: a response that it may take, or may refuse as malformed."""
 
 
 def answer_malformed(situation: Situation, pick: Pick) -> Call:
     """Send something that is not a well-formed response, mostly to a card that could be answered."""
+    return _spoiled(situation, pick, MALFORMED)
+
+
+def answer_beyond(situation: Situation, pick: Pick) -> Call:
+    """Send a response that is as large or as deep as one may be, or more, mostly to a card that could be answered."""
+    return _spoiled(situation, pick, BEYOND)
+
+
+def _spoiled(situation: Situation, pick: Pick, table: Table[Spoil]) -> Call:
     fresh = fresh_cards(situation)
     card = pick(fresh if pick((True, True, False)) and fresh else situation.cards)
     first = card.believed.payload.options[0].id
     call = response_to(card, first)
     response = call.params["response"]
     assert isinstance(response, Mapping)
-    return evolve(call, params={**call.params, "response": pick(MALFORMED)({"option_id": first, **response})})
+    single = {name: each for name, each in response.items() if name != "option_ids"}
+    return evolve(call, params={**call.params, "response": pick(table)({"option_id": first, **single})})
 
 
 # Revisions.

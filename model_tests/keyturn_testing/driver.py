@@ -17,7 +17,7 @@ from keyturn.capabilities import Claims
 from keyturn.responses import RefusalCode, Rejected, need_not_be_read
 from keyturn.store import possibilities
 from keyturn.values import CaseKey, Instant, Json, rfc3339
-from keyturn.wire import write_outcome
+from keyturn.wire import write, write_outcome
 from keyturn_specs.observations import Moment, Observation, Snapshot
 from keyturn_specs.requirement import Requirement
 from keyturn_testing.judging import Finding, broken_by, violation
@@ -87,6 +87,8 @@ class Driver:
         self.observer.learn(call.label, operation, outcome)
         now = outcome.now if isinstance(outcome, ops.ClockAdvanced) else believed.state.world.now
         after = self.snapshot = self.observer.snapshot(operation, now)
+        if outcome is None and call.label is not None:
+            self.answers[call.label] = self._found(call.label)
         self.revisions |= after.revisions
         memory = self.oracle.memory
         explanation = self.oracle.explain(operation, outcome, after, restarted=self.restarted)
@@ -121,6 +123,12 @@ class Driver:
     def call(self, call: Call) -> Explanation:
         """Take the step of a single call."""
         return self.step(Step(calls=(call,)))
+
+    def _found(self, label: str) -> object:
+        """What a client finds out that never heard the answer of this label: the card that it presented, if it did."""
+        found = next((each.id for each in self.observer.offered.values() if each.label == label), "")
+        view = self.snapshot.cards.get(found)
+        return {} if view is None else {"card": write(view)}
 
     def _count(self, moment: Moment) -> None:
         self.counts.steps += 1

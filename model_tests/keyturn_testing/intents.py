@@ -100,6 +100,13 @@ INTENTS: tuple[Intent, ...] = (
         draw=responses.answer_malformed,
     ),
     Intent(
+        name="answer with more than must be read",
+        weight=1,
+        aims=frozenset({"I19.8"}),
+        possible=drawing.has_cards,
+        draw=responses.answer_beyond,
+    ),
+    Intent(
         name="answer an ended card",
         weight=4,
         aims=frozenset({"L2"}),
@@ -123,11 +130,19 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer as nobody",
-        weight=3,
+        weight=2,
         needs=frozenset({Capability.OWNERS}),
         aims=frozenset({"I19.7"}),
         possible=drawing.has_fresh,
-        draw=edges.act_as_nobody,
+        draw=edges.answer_as_nobody,
+    ),
+    Intent(
+        name="ask as nobody",
+        weight=2,
+        needs=frozenset({Capability.OWNERS}),
+        aims=frozenset({"I19.7"}),
+        possible=drawing.has_fresh,
+        draw=edges.ask_as_nobody,
     ),
     Intent(
         name="answer an overdue card",
@@ -257,7 +272,7 @@ INTENTS: tuple[Intent, ...] = (
     *BREAKDOWN_INTENTS,
     Intent(
         name="present in another case",
-        weight=3,
+        weight=6,
         needs=frozenset({Capability.BLOCKING}),
         aims=frozenset({"I5.6"}),
         possible=lambda situation: bool(edges.free_beside_others(situation)),
@@ -273,7 +288,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer with a wrong set",
-        weight=4,
+        weight=8,
         needs=frozenset({Capability.MULTI_SELECT}),
         aims=frozenset({"I7.2", "I19.6"}),
         possible=lambda situation: bool(edges.sets_of_options(situation)),
@@ -306,7 +321,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="answer with a text at its limits",
-        weight=2,
+        weight=5,
         needs=frozenset({Capability.FREEFORM}),
         aims=frozenset({"I7.4"}),
         possible=responses.has_text,

@@ -73,7 +73,7 @@ class Observer:
         return tuple(self._shown)
 
     def learn(self, label: str | None, operation: ops.Operation, outcome: object) -> None:
-        """Note what an operation opened or offered."""
+        """Note what an operation opened or offered; a card whose presenting nobody has heard of is found in the lists."""
         match operation, outcome:
             case ops.CaseOpen(), ops.CaseOpened():
                 self.cases[operation.key] = None

@@ -20,7 +20,8 @@ from keyturn_specs.observations import Moment
 from keyturn_specs.reading import addressed
 from keyturn_testing.dealing import Table
 from keyturn_testing.drawing import READS_ALIKE, TWINS
-from keyturn_testing.drawing_responses import CARDS_ALIKE, MALFORMED, NO_REVISIONS, OPTIONS_ALIKE
+from keyturn_testing.drawing_edges import WRONG_SETS
+from keyturn_testing.drawing_responses import BEYOND, CARDS_ALIKE, MALFORMED, NO_REVISIONS, OPTIONS_ALIKE
 from keyturn_testing.payloads import twins
 from keyturn_testing.texts import LONG_TEXTS, REFUSED_TEXTS, TEXTS, UNWANTED_TEXTS
 
@@ -90,11 +91,6 @@ def _is_malformed(taken: Taken, name: str) -> bool:
     return taken.refused(RefusalCode.MALFORMED)
 
 
-def _may_be_malformed(taken: Taken, name: str) -> bool:
-    """What comes beside an answer may be ignored, and what is too large may be read all the same."""
-    return taken.answered is not None if "64 KiB" in name or "beside" in name else _is_malformed(taken, name)
-
-
 def _is_no_option(taken: Taken, name: str) -> bool:
     return taken.refused(RefusalCode.UNKNOWN_OPTION, RefusalCode.MALFORMED) and taken.sent.get("option_id") != "0"
 
@@ -112,8 +108,10 @@ TABLES = (
     *_of(REFUSED_TEXTS, _is_refused_or_blank, C.FREEFORM),
     *_of(UNWANTED_TEXTS, _is_refused_or_blank, C.FREEFORM),
     *_of(LONG_TEXTS, lambda taken, name: taken.accepted is (name == "at the limit"), C.FREEFORM),
-    *_of(MALFORMED, _may_be_malformed),
+    *_of(MALFORMED, _is_malformed),
+    *_of(BEYOND, lambda taken, name: taken.answered is not None),
     *_of(NO_REVISIONS, _is_malformed, C.REVISIONS),
+    *_of(WRONG_SETS, lambda taken, name: taken.refused(), C.MULTI_SELECT),
     *_of(OPTIONS_ALIKE, _is_no_option),
     *_of(CARDS_ALIKE, _is_no_card),
     *_of(READS_ALIKE, lambda taken, name: taken.refused(RefusalCode.NOT_FOUND)),

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from keyturn_testing.systems.base import Answered, NotOffered, WentWrong
+from keyturn.capabilities import ALL_CLAIMS
+from keyturn_testing.driver import Driver
+from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, NotRead, WentWrong
 from keyturn_testing.systems.stdio import LONGEST_LINE_BYTES
 
 from .programs import CASE, STEADY, OpenProgram, breakdown_of
@@ -43,7 +45,7 @@ class TestReplies:
         system = open_program(f"answer(error={{'code': -32000, 'message': 'disk\\x07', {place % definite}}})")
         assert system.call("case.open", CASE) == WentWrong(definite, "disk\\x07")
 
-    @pytest.mark.parametrize("code", [-32700, -32600, -32602, -32603, -32000, 7])
+    @pytest.mark.parametrize("code", [-32603, -32000, 7])
     def test_other_errors_break_the_protocol(self, open_program: OpenProgram, code: int) -> None:
         """Any other error, and -32000 without saying which, is named with its method and message."""
         breakdown = breakdown_of(open_program(f"answer(error={{'code': {code}, 'message': 'so not'}})"))
@@ -51,11 +53,26 @@ class TestReplies:
         assert f"answered the JSON-RPC error {code} to case.open: so not" in breakdown.message
         assert ("definite" in breakdown.message) == (code == -32000)
 
+    @pytest.mark.parametrize("code", [-32700, -32600, -32602])
+    def test_not_read(self, open_program: OpenProgram, code: int) -> None:
+        """Three errors say that the request could not be read."""
+        system = open_program(f"answer(error={{'code': {code}, 'message': 'so\\x07'}})")
+        said = f"the system answered the JSON-RPC error {code} to case.open: so\\x07"
+        assert system.call("case.open", CASE) == NotRead(said)
+
     def test_an_error_may_not_know_its_id(self, open_program: OpenProgram) -> None:
         """A system that could not read the request says so with a null id."""
         line = '{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "what"}}\n'
-        breakdown = breakdown_of(open_program(f"read(); say({line!r})"))
-        assert (breakdown.kind, "-32700" in breakdown.message) == ("protocol", True)
+        reply = open_program(f"read(); say({line!r})").call("case.open", CASE)
+        assert reply == NotRead("the system answered the JSON-RPC error -32700 to case.open: what")
+
+    def test_only_a_response_need_not_be_read(self, open_program: OpenProgram) -> None:
+        """A system that cannot read another request breaks the protocol."""
+        system = open_program("while True: answer(error={'code': -32602, 'message': 'no'})")
+        with pytest.raises(Breakdown) as caught:
+            Driver(system, ALL_CLAIMS, ())
+        assert caught.value.kind == "protocol"
+        assert caught.value.message == "the system answered the JSON-RPC error -32602 to reset: no"
 
     def test_hostile_text_is_sent_as_it_is(self, open_program: OpenProgram) -> None:
         """Lone surrogates and U+0000 cross unharmed, in both directions."""
