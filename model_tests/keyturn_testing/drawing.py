@@ -84,10 +84,16 @@ def clear_case(situation: Situation, pick: Pick) -> Call:
     return evolve(call, params={**call.params, **reason})
 
 
+def _kind(situation: Situation, pick: Pick) -> InteractionKind:
+    """Choose a kind: sets of options as often as several others together, which are answered alike."""
+    sets = InteractionKind.MULTI_SELECT
+    return sets if sets in situation.kinds and pick((True, False, False, False)) else pick(situation.kinds)
+
+
 def present_card(situation: Situation, pick: Pick) -> Call:
     """Present a card of an offered kind on an open case."""
     key = _case_for_a_card(situation, pick)
-    kind = pick(situation.kinds)
+    kind = _kind(situation, pick)
     params: dict[str, object] = {
         "account": key.account,
         "workflow": key.workflow,

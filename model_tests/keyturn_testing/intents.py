@@ -208,7 +208,7 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent(
         name="edit a record with a command in flight",
-        weight=4,
+        weight=7,
         needs=frozenset({Capability.REVISIONS, Capability.DEFERRED}),
         aims=frozenset({"I13.5", "I13.6"}),
         possible=lambda situation: bool(edges.cases_in_flight(situation)),
@@ -248,7 +248,7 @@ INTENTS: tuple[Intent, ...] = (
         name="let time pass to a deadline",
         weight=6,
         needs=frozenset({Capability.CLOCK}),
-        aims=frozenset({"L7"}),
+        aims=frozenset({"L7", "I19.5"}),
         possible=times.has_deadline,
         draw=times.advance_to_deadline,
     ),

@@ -49,13 +49,13 @@ PROFILES: Mapping[str, Profile] = {
 }
 """The budgets that a run can have."""
 
-BATCHES = 4
+BATCHES = 8
 """How many batches a budget is cut into; between them the counts steer the weights."""
 
 MOST_FAILURES = 20
 """How many failures a run records before it stops: past it nothing new is learnt."""
 
-RARE = 5
+RARE = 6
 """A requirement that was exercised less often than this is aimed at."""
 
 
@@ -243,8 +243,10 @@ class Run:
         return None if offered is None else frozenset(offered)
 
     def _boosts(self) -> Mapping[str, int]:
-        rare = {each.id for each in self.requirements if self.record.counts.exercised.get(each.id, 0) < RARE}
-        return {each.name: 4 for each in INTENTS if each.aims & rare}
+        """How much more often each intent is drawn: the less its rarest aim was exercised, the more."""
+        missing = {each.id: RARE - self.record.counts.exercised.get(each.id, 0) for each in self.requirements}
+        wanted = {each.name: max((missing.get(aim, 0) for aim in each.aims), default=0) for each in INTENTS}
+        return {name: 2 + 2 * much for name, much in wanted.items() if much > 0}
 
     def _fail(self, finding: Finding, steps: tuple[Step, ...], found_by: str) -> None:
         """Record a failure, and then shrink it; a signature that comes back although it is masked costs its operation."""

@@ -103,6 +103,11 @@ def _is_refused_or_blank(taken: Taken, name: str) -> bool:
     return taken.refused() or (taken.accepted and name.startswith(("nothing", "blank")))
 
 
+def _is_refused_or_more(taken: Taken, name: str) -> bool:
+    """An option that is named beside a set is more than a response, and may be ignored (I7.3)."""
+    return taken.refused() or (taken.accepted and name == "a single option too")
+
+
 TABLES = (
     *_of(TEXTS, lambda taken, name: taken.accepted, C.FREEFORM),
     *_of(REFUSED_TEXTS, _is_refused_or_blank, C.FREEFORM),
@@ -111,7 +116,7 @@ TABLES = (
     *_of(MALFORMED, _is_malformed),
     *_of(BEYOND, lambda taken, name: taken.answered is not None),
     *_of(NO_REVISIONS, _is_malformed, C.REVISIONS),
-    *_of(WRONG_SETS, lambda taken, name: taken.refused(), C.MULTI_SELECT),
+    *_of(WRONG_SETS, _is_refused_or_more, C.MULTI_SELECT),
     *_of(OPTIONS_ALIKE, _is_no_option),
     *_of(CARDS_ALIKE, _is_no_card),
     *_of(READS_ALIKE, lambda taken, name: taken.refused(RefusalCode.NOT_FOUND)),

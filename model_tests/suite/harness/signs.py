@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from keyturn.cards import WHITE_SPACE
+
 from .watching import Decision, Example, Said
 
 
@@ -27,7 +29,7 @@ def has_more(said: Said) -> bool:
 def blank(said: Said) -> bool:
     """Whether a client sent a text that says nothing."""
     text = response(said).get("freeform_input")
-    return isinstance(text, str) and not text.strip()
+    return isinstance(text, str) and WHITE_SPACE.issuperset(text)
 
 
 def stored(view: Mapping[str, Any], option: object) -> bool:

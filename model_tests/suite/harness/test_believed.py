@@ -69,7 +69,7 @@ class TestMutants:
         assert record.breakdown is None
 
     @by_name
-    def test_the_scenarios_find_it_alone(self, mutant: Mutant) -> None:
+    def test_the_scenarios_find_it_too(self, mutant: Mutant) -> None:
         """The witnesses alone find the fault, whatever the generator draws."""
         record = held(mutant_factory(mutant.name, True), engines=("scenarios",), until=mutant.breaks)
         assert set(mutant.breaks) <= set(record.failed)
@@ -108,5 +108,5 @@ class TestTheReference:
         """No requirement fails, and none of them passes vacuously, with the stateful engine alone."""
         record = held(ReferenceStore, seed=seed, profile=QUICK, engines=("stateful",))
         assert record.failures == []
-        assert [each.id for each in REQUIREMENTS if exercised(record).get(each.id, 0) < 3] == []
+        assert [each.id for each in REQUIREMENTS if not exercised(record).get(each.id)] == []
         assert record.claims == ALL_CLAIMS
