@@ -99,7 +99,7 @@ def _expire_due(world: World, operation: ops.CardExpireDue, claims: Claims) -> I
 
 def _advance(world: World, operation: ops.ClockAdvance, claims: Claims) -> Iterator[Branch]:
     if not 0 < operation.seconds <= (LAST_INSTANT - world.now) / 1000:
-        yield refuse(Unfolding(world), RefusalCode.MALFORMED)
+        yield refuse(Unfolding(world), RefusalCode.MALFORMED, "I19.6")
         return
     now = Instant(world.now + milliseconds(operation.seconds))
     yield branch(Unfolding(evolve(world, now=now)), ops.ClockAdvanced(now=now), "L7")

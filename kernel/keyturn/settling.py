@@ -109,7 +109,7 @@ def settle(world: World, operation: CommandSettle, claims: Claims) -> Iterator[B
     command = world.command(operation.command)
     settlement = Settlement(result=operation.result, on_failure=operation.on_failure)
     if command is None:
-        yield refuse(start, RefusalCode.NOT_FOUND)
+        yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
     elif command.settlement is None:
         yield from settlements(start, command, settlement, claims)
     elif command.settlement == settlement and command.reply is not None:

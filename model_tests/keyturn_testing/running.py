@@ -52,6 +52,9 @@ PROFILES: Mapping[str, Profile] = {
 BATCHES = 8
 """How many batches a budget is cut into; between them the counts steer the weights."""
 
+FEWEST = 4
+"""How many examples a batch has at least, while the budget lasts."""
+
 MOST_FAILURES = 20
 """How many failures a run records before it stops: past it nothing new is learnt."""
 
@@ -211,7 +214,7 @@ class Run:
         budget, number = self.record.profile.examples, 0
         while budget > 0 and len(self.record.failures) < MOST_FAILURES:
             plan = Plan(
-                examples=min(budget, max(1, self.record.profile.examples // BATCHES)),
+                examples=min(budget, max(FEWEST, self.record.profile.examples // BATCHES)),
                 steps=self.record.profile.steps,
                 seed=self.record.seed * 1000 + number,
                 kinds=kinds,

@@ -80,7 +80,9 @@ def card_machine(start: Callable[[], Driver], plan: Plan, batch: Batch) -> type[
             if self.driver is None:
                 return
             try:
-                call = _draw(self.driver, plan, Random(chance))
+                # The first example of a batch is all zeros, so the place of a step is mixed in.
+                mixed = Random(f"{plan.seed} {batch.begun} {len(self.driver.steps)} {chance.hex()}")
+                call = _draw(self.driver, plan, mixed)
                 if call is not None:
                     self.driver.call(call)
             except NotJudged:

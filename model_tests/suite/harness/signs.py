@@ -46,7 +46,7 @@ def closed_before(example: Example, *methods: str) -> Iterator[Said]:
             yield each
         if each.method == "case.open":
             closed.discard(key)
-        elif each.method == "case.close":
+        elif each.method == "case.close" and each.kind != "rejected not_found":
             closed.add(key)
 
 
