@@ -16,6 +16,7 @@ import click
 
 from keyturn.version import VERSION
 from keyturn_testing.commands.check import check
+from keyturn_testing.commands.explore import explore
 from keyturn_testing.commands.knowledge import explain, list_things
 from keyturn_testing.commands.options import examples
 from keyturn_testing.commands.replay import replay, smoke
@@ -35,7 +36,7 @@ def keyturn() -> None:
     """Ask a system that stores human decisions whether it holds to what it claims."""
 
 
-for _command in (check, replay, smoke, list_things, explain, schema, serve, completion):
+for _command in (check, replay, smoke, explore, list_things, explain, schema, serve, completion):
     keyturn.add_command(_command)
 
 

@@ -21,7 +21,7 @@ from keyturn.values import CardId, Untrusted
 from keyturn.world import Command, Unfolding, World
 
 
-@frozen(kw_only=True)
+@frozen
 class Turn:
     """One operation as it meets the store, and what the reference would do."""
 
@@ -81,6 +81,12 @@ class Mutant:
     also_harmed: bool = False
 
 
+def distorted(mutant: Mutant, turn: Turn) -> Possibility:
+    """What the faulty system does in a turn."""
+    unharmed = mutant.also_harmed or not is_harmed(turn.state.world)
+    return mutant.distort(turn) if unharmed else turn.chosen
+
+
 class MutantStore(ReferenceStore):
     """The reference store with one fault, armed or not."""
 
@@ -91,9 +97,8 @@ class MutantStore(ReferenceStore):
     def perform(self, operation: ops.Operation) -> Outcome:
         """Perform one operation as the faulty system would."""
         chosen = possibilities(self.state, operation, self.claims)[0]
-        if self.armed and (self.mutant.also_harmed or not is_harmed(self.state.world)):
-            turn = Turn(state=self.state, operation=operation, claims=self.claims, chosen=chosen)
-            chosen = self.mutant.distort(turn)
+        if self.armed:
+            chosen = distorted(self.mutant, Turn(self.state, operation, self.claims, chosen))
         self.state = chosen.state
         return heard(chosen.branch)
 
