@@ -277,8 +277,7 @@ def of_the_systems() -> Table:
     examples: list[list[Step]] = []
     run_engine(0, examples)
     # A restart of a process is another thing than a step and is not averaged into it, and neither is a process that ends.
-    left_out = {"restart", "fault.arm"}
-    examples = [[each for each in steps if each.calls[0].operation not in left_out] for steps in examples]
+    examples = [[each for each in one if each.calls[0].operation not in {"restart", "fault.arm"}] for one in examples]
     with tempfile.TemporaryDirectory() as folder:
         opened = {
             name: open_system(adapter, data=Path(folder) / str(number), time_limit=30)
