@@ -82,14 +82,13 @@ def _refused_changes_nothing(before: World, happening: Happening, after: World) 
 
 def _taken_while_fresh(before: World, happening: Happening, after: World) -> bool:
     """Only a card that is Active, in time and of the current revision is answered."""
-    taken = isinstance(happening.branch.outcome, Accepted | Declined | Dismissed)
-    if not taken:
+    if not isinstance(happening.branch.outcome, Accepted | Declined | Dismissed):
         return True
-    came, now = before, _statuses(after)
+    now = _statuses(after)
     return all(
         each.status is S.ACTIVE
         and not each.overdue(before.now)
-        and each.case_revision in (None, came.revision(each.key))
+        and each.case_revision in (None, before.revision(each.key))
         for each in before.interactions
         if each.status is not now[each.id] and now[each.id] in (S.RESOLVING, S.DECLINED, S.DISMISSED)
     )

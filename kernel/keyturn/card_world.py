@@ -8,6 +8,7 @@ cases, accounts and attempts there are; revisions and times need none, because o
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import TypeAlias
 
 from attrs import evolve, field, frozen
@@ -25,10 +26,10 @@ from keyturn.cards import (
     InteractionPayload,
 )
 from keyturn.explore import Model
-from keyturn.faults import Armed, FaultKind
+from keyturn.faults import OF_A_CARD, Armed, FaultKind
 from keyturn.status import InteractionStatus
 from keyturn.table import OPEN
-from keyturn.values import CardId, CaseKey, CommandId, Instant, Revision, Untrusted, document
+from keyturn.values import CardId, CaseKey, Instant, Revision, Untrusted, document
 from keyturn.world import Command, World
 
 SPAN_SECONDS = 60
@@ -44,13 +45,7 @@ PAYLOAD = InteractionPayload(
 )
 """What every card asks: one option that becomes a command, and one that runs nothing."""
 
-FAULTS = (
-    FaultKind.WRITE_FAILS,
-    FaultKind.COMMIT_FAILS,
-    FaultKind.REPLY_LOST,
-    FaultKind.CRASH_BEFORE_COMMIT,
-    FaultKind.CRASH_AFTER_COMMIT,
-)
+FAULTS = tuple(each for each in FaultKind if each not in OF_A_CARD)
 """The faults that can hit any operation that changes something."""
 
 
@@ -73,15 +68,17 @@ class CardBounds:
 
 @frozen(kw_only=True)
 class Happening:
-    """One step of the card world: the operation, the fault that it meets, and what came of it.
-
-    `kind` names the operation, with what was answered to it where that tells two apart, and the fault.
-    """
+    """One step of the card world: the operation, the fault that it meets, and what came of it; `kind` is what it is about."""
 
     kind: str
     operation: ops.Operation
     fault: FaultKind | None = None
     branch: Branch = field(eq=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """What it is about, and the fault that it meets."""
+        return self.kind if self.fault is None else f"{self.kind} ({self.fault})"
 
 
 Happens: TypeAlias = Callable[[World, ops.Operation], tuple[Branch, ...]]
@@ -109,7 +106,7 @@ def card_model(
         steps=steps,
         key=_key,
         symmetric=symmetric_key,
-        name=lambda happening: happening.kind if happening.fault is None else f"{happening.kind} ({happening.fault})",
+        name=attrgetter("name"),
     )
 
 
@@ -212,17 +209,16 @@ def _answering(
 
 def _settling(world: World, command: Command) -> Iterator[tuple[str, ops.Operation]]:
     """What is said of one command: how it ended, and of one that has ended that it did so, and that it did otherwise."""
-    id_ = CommandId(command.id)
     if command is not world.command_of(command.card):
-        yield "settle an attempt that is over", ops.CommandSettle(command=id_, result="committed")
+        yield "settle an attempt that is over", ops.CommandSettle(command=command.id, result="committed")
         return
-    yield "settle: committed", ops.CommandSettle(command=id_, result="committed")
+    yield "settle: committed", ops.CommandSettle(command=command.id, result="committed")
     yield (
         "settle: committed, else give it back",
-        ops.CommandSettle(command=id_, result="committed", on_failure="restore"),
+        ops.CommandSettle(command=command.id, result="committed", on_failure="restore"),
     )
-    yield "settle: failed", ops.CommandSettle(command=id_, result="failed")
-    yield "settle: failed, give it back", ops.CommandSettle(command=id_, result="failed", on_failure="restore")
+    yield "settle: failed", ops.CommandSettle(command=command.id, result="failed")
+    yield "settle: failed, give it back", ops.CommandSettle(command=command.id, result="failed", on_failure="restore")
 
 
 def _time(world: World) -> Iterator[tuple[str, ops.Operation]]:
@@ -283,11 +279,9 @@ def _keys(world: World) -> Iterator[tuple[CaseKey, bool, list[CardKey]]]:
 
 def _key(world: World) -> tuple[object, ...]:
     """The canonical form of a world (D3): ids by first use, revisions and times by what they are compared with."""
-    order = {each.id: number for number, each in enumerate(world.interactions)}
-    places = [(each.key, order[each.id]) for each in world.interactions]
     of_cases = {key: (closed, iter(cards)) for key, closed, cards in _keys(world)}
     cases = tuple(sorted((key, closed) for key, (closed, _) in of_cases.items()))
-    return cases, tuple((key, next(of_cases[key][1])) for key, _ in places)
+    return cases, tuple((each.key, next(of_cases[each.key][1])) for each in world.interactions)
 
 
 def symmetric_key(world: World) -> tuple[object, ...]:

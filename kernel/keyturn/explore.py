@@ -12,7 +12,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from attrs import field, frozen
 
-from keyturn.waiting import Waiting
+from keyturn.waiting import Waiting, way_back
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A")
@@ -159,11 +159,8 @@ class Exploration(Generic[S, A]):
 
 
 def _way(states: Sequence[S], came: Sequence[tuple[int, A] | None], number: int) -> Path[S, A]:
-    steps: list[tuple[A, S]] = []
-    while (last := came[number]) is not None:
-        steps.append((last[1], states[number]))
-        number = last[0]
-    return Path(start=states[number], steps=tuple(reversed(steps)))
+    start, steps = way_back(came.__getitem__, number)
+    return Path(start=states[start], steps=tuple((action, states[end]) for action, end in steps))
 
 
 # ---- Exploring ------------------------------------------------------------------------------------------------------
@@ -301,8 +298,9 @@ class _Search(Generic[S, A]):
             needs = graph.fair_needs(component, each.fair)
             if needs is None:
                 continue
-            way = _way(self.states, self.came, graph.origin(component[0]))
-            inside = tuple((action, self.states[end]) for action, end in graph.way_in(component[0]))
+            begin, steps = graph.way_in(component[0])
+            way = _way(self.states, self.came, begin)
+            inside = tuple((action, self.states[end]) for action, end in steps)
             round_trip = graph.round_trip(component, needs)
             return Verdict(
                 property=each.name,

@@ -11,6 +11,15 @@ from typing import Generic, TypeVar
 A = TypeVar("A")
 
 
+def way_back(came: Callable[[int], tuple[int, A] | None], number: int) -> tuple[int, list[tuple[A, int]]]:
+    """Return where the way to a state began, and its steps; `came` says from where, and by which action, a state was found."""
+    steps: list[tuple[A, int]] = []
+    while (last := came(number)) is not None:
+        steps.append((last[1], number))
+        number = last[0]
+    return number, steps[::-1]
+
+
 class Waiting(Generic[A]):
     """The part of the graph in which something is still waited for: from where the wait begins, as long as it lasts."""
 
@@ -27,19 +36,9 @@ class Waiting(Generic[A]):
     def _inside(self, number: int) -> Iterator[tuple[A, int]]:
         return (edge for edge in self._edges[number] if not self._over[edge[1]])
 
-    def origin(self, number: int) -> int:
-        """Where the wait began that leads to a state."""
-        while (came := self._came[number]) is not None:
-            number = came[0]
-        return number
-
-    def way_in(self, number: int) -> list[tuple[A, int]]:
-        """The steps from where the wait began to a state."""
-        steps: list[tuple[A, int]] = []
-        while (came := self._came[number]) is not None:
-            steps.append((came[1], number))
-            number = came[0]
-        return steps[::-1]
+    def way_in(self, number: int) -> tuple[int, list[tuple[A, int]]]:
+        """Where the wait began that leads to a state, and the steps from there."""
+        return way_back(self._came.__getitem__, number)
 
     def components(self) -> Iterator[list[int]]:
         """The strongly connected components (Tarjan's algorithm, with a stack of its own), each by its first state."""
@@ -104,17 +103,12 @@ class Waiting(Generic[A]):
         return trip + self._between(here, component[0], inside)
 
     def _between(self, start: int, goal: int, inside: set[int]) -> list[tuple[A, int]]:
-        came: dict[int, tuple[int, A]] = {}
+        came: dict[int, tuple[int, A] | None] = {start: None}
         waiting = deque([start])
-        while goal != start and goal not in came:
+        while goal not in came:
             number = waiting.popleft()
             for action, end in self._inside(number):
-                if end in inside and end not in came and end != start:
+                if end in inside and end not in came:
                     came[end] = (number, action)
                     waiting.append(end)
-        steps: list[tuple[A, int]] = []
-        while goal != start:
-            before, action = came[goal]
-            steps.append((action, goal))
-            goal = before
-        return steps[::-1]
+        return way_back(came.__getitem__, goal)[1]

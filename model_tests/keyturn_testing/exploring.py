@@ -4,7 +4,6 @@ A mutant's states are explored like the contract's own. The way that is found is
 to blame for it is judged by the driver, with the system itself (D7).
 """
 
-from collections.abc import Callable
 from typing import cast
 
 from attrs import evolve
@@ -13,14 +12,14 @@ from keyturn.admissible import admissible
 from keyturn.branches import Branch, Outcome, Unheard
 from keyturn.capabilities import ALL_CLAIMS
 from keyturn.card_world import CardBounds, Happening, Happens, card_model
-from keyturn.explore import Each, Exploration, Model, Path, Progress, explore
+from keyturn.explore import Each, Exploration, Model, Path, Progress, Watch, explore
 from keyturn.operations import Operation
 from keyturn.store import History, State, possibilities
 from keyturn.values import Json
 from keyturn.wire import write
 from keyturn.world import World
 from keyturn_testing.mutants.base import Mutant, Turn, distorted
-from keyturn_testing.traces import Call, Step
+from keyturn_testing.traces import Call, Step, trace_of
 
 NOT_ADMITTED = "every step is one that the contract admits"
 """The property that a mutant breaks."""
@@ -30,7 +29,7 @@ def happens_in(mutant: Mutant) -> Happens:
     """Return what happens in a mutant: one thing, which the reference would do or the fault makes of it."""
 
     def happens(world: World, operation: Operation) -> tuple[Branch, ...]:
-        state = State(world, History())
+        state = State(world)
         chosen = possibilities(state, operation, ALL_CLAIMS)[0]
         done = distorted(mutant, Turn(state, operation, ALL_CLAIMS, chosen))
         history = done.state.history
@@ -50,7 +49,7 @@ def _is_admitted(before: World, happening: Happening, after: World) -> bool:
 
 
 def explore_mutant(
-    mutant: Mutant, bounds: CardBounds, watch: Callable[[Progress], str | None] = lambda progress: None
+    mutant: Mutant, bounds: CardBounds, watch: Watch = lambda progress: None
 ) -> Exploration[World, Happening]:
     """Explore a mutant until it has been seen to do what is not admitted."""
     seen: list[bool] = []
@@ -70,7 +69,6 @@ def explore_mutant(
 
 def steps_of(path: Path[World, Happening]) -> tuple[Step, ...]:
     """Return a way through the states as the steps of a trace; each operation is written as it was."""
-    return tuple(
-        Step(calls=(Call(operation=each.operation.method, params=cast(dict[str, Json], write(each.operation))),))
-        for each, _ in path.steps
-    )
+    operations = (each.operation for each, _ in path.steps)
+    calls = (Call(operation=each.method, params=cast(dict[str, Json], write(each))) for each in operations)
+    return trace_of(calls).steps

@@ -136,10 +136,7 @@ class _Watch:
 def _steps(path: "Path[World, Happening]") -> list[str]:
     from keyturn.card_world import outcome_of
 
-    return [
-        f"{happening.kind}{f' ({happening.fault})' if happening.fault else ''} → {outcome_of(happening)}"
-        for happening, _ in path.steps
-    ]
+    return [f"{happening.name} → {outcome_of(happening)}" for happening, _ in path.steps]
 
 
 _STATUS = {True: "holds", False: "broken", None: "unknown"}

@@ -79,16 +79,14 @@ class TestCounts:
 Spoil = Callable[[World, ops.Operation, Branch], Branch]
 
 
-TWO = CardBounds(cards=2, faults=False)
-
-
-def spoiled(spoil: Spoil, bounds: CardBounds = TWO) -> Exploration[World, Happening]:
+def spoiled(spoil: Spoil) -> Exploration[World, Happening]:
     """Explore a contract in which one kind of branch is wrong; a wrong contract need not end."""
 
     def happens(world: World, operation: ops.Operation) -> tuple[Branch, ...]:
         return tuple(spoil(world, operation, each) for each in admissible(world, operation, ALL_CLAIMS))
 
-    return explore(card_model(bounds, happens=happens), safety(), symmetry=True, bounds=Bounds(states=150))
+    model = card_model(CardBounds(cards=2, faults=False), happens=happens)
+    return explore(model, safety(), symmetry=True, bounds=Bounds(states=150))
 
 
 def with_status(branch: Branch, status: InteractionStatus, *which: InteractionStatus) -> Branch:
