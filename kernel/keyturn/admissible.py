@@ -28,7 +28,7 @@ from keyturn.world import Case, Settlement, Unfolding, World
 
 
 def _reset(world: World, operation: ops.Reset, claims: Claims) -> Iterator[Branch]:
-    yield branch(Unfolding(World(now=operation.now, issued=world.issued)), ops.Done(), "I6.7")
+    yield branch(Unfolding(World(now=operation.now, issued=world.issued, table=world.table)), ops.Done(), "I6.7")
 
 
 def _open(world: World, operation: ops.CaseOpen, claims: Claims) -> Iterator[Branch]:

@@ -104,10 +104,11 @@ def dismiss(world: World, operation: CardDismiss, claims: Claims) -> Iterator[Br
         return
     current = world.revision(interaction.key)
     failing = failing_to_dismiss(interaction, expected, current, world.now, revisions=revisions)
-    if interaction.status is InteractionStatus.ACTIVE and not failing:
+    if world.may(interaction, InteractionEvent.DISMISS) and not failing:
         result = Result(card=interaction.id, effects=(), case_revision=current)
         unfolding = start.move(interaction.id, InteractionEvent.DISMISS, result=result)
         yield branch(unfolding, Dismissed(result=result), "A1", "A3")
+        return
     yield from _refused(start, interaction, _Asked(None, expected), failing, claims)
 
 
@@ -157,8 +158,9 @@ def _by_status(start: Unfolding, interaction: Interaction, response: Response, c
         revisions=Capability.REVISIONS in claims,
     )
     options = options_of(interaction, response)
-    if interaction.status is InteractionStatus.ACTIVE and not failing and options is not None:
+    if options is not None and not failing and start.world.may(interaction, _event_of(interaction, options)):
         yield from _take(start, interaction, options, response.freeform_input, claims)
+        return
     chosen = response.chosen_of(interaction.kind) or ()
     asked = _Asked(frozenset(chosen), response.expected_case_revision)
     yield from _refused(start, interaction, asked, failing, claims)
@@ -169,7 +171,7 @@ def _refused(
 ) -> Iterator[Branch]:
     """Answer what is not taken: the first check that fails, or any of them where their order is not claimed."""
     ordered = Capability.ORDERED_CHECKS in claims
-    if interaction.status is InteractionStatus.ACTIVE:
+    if interaction.status is InteractionStatus.ACTIVE and failing:
         for refusal in failing[:1] if ordered else failing:
             yield from _refusals(start, interaction, refusal)
         return
@@ -195,8 +197,8 @@ def _refusals(start: Unfolding, interaction: Interaction, refusal: Refusal) -> I
 def _not_active(start: Unfolding, interaction: Interaction, asked: _Asked, claims: Claims) -> Iterator[Branch]:
     """Answer for the status that the card has: the original result, the pending command, or a refusal."""
     status, result = interaction.status, interaction.result
-    if status is InteractionStatus.RESOLVING:
-        command = start.world.command_of(interaction.id)
+    command = start.world.command_of(interaction.id)
+    if status is InteractionStatus.RESOLVING and command is not None:
         yield branch(start, InFlight(command=command.id, idempotency_key=command.idempotency_key), "I14.3")
         return
     if status is InteractionStatus.RESOLVED and result is not None:
@@ -236,6 +238,22 @@ def _current(world: World, interaction: Interaction) -> CardId | None:
     """The open blocking card of the case, if whoever asked about this card owns that one too (I6.1)."""
     occupant = world.occupant(interaction.key)
     return occupant.id if occupant is not None and occupant.conversation == interaction.conversation else None
+
+
+_EVENTS: Mapping[ActionClass, InteractionEvent] = {
+    ActionClass.AUTHORISES: InteractionEvent.ACCEPT,
+    ActionClass.ANSWERS: InteractionEvent.ACCEPT,
+    ActionClass.DECLINES: InteractionEvent.DECLINE,
+    ActionClass.DISMISSES: InteractionEvent.DISMISS,
+}
+"""By which event an answer is taken, by the class of the stored action."""
+
+
+def _event_of(interaction: Interaction, options: tuple[InteractionOption, ...]) -> InteractionEvent:
+    if interaction.kind is InteractionKind.MULTI_SELECT:
+        return InteractionEvent.ACCEPT
+    (option,) = options
+    return _EVENTS[option.action.action_class]
 
 
 def _take(

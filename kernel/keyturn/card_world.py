@@ -2,7 +2,7 @@
 
 The steps are what `admissible` says and nothing else, every branch of it. Faults are actions: an operation whose write fails,
 whose reply is lost, or in which the process ends, is a step beside the one that goes well; the same answer twice, answers in
-any order, edits between any two steps and jumps of the clock to each deadline are steps as well. The bounds are how many cards,
+any order, edits and restarts between any two steps and jumps of the clock to each deadline are steps as well. The bounds are how many cards,
 cases, accounts and attempts there are; revisions and times need none, because only what they are compared with counts.
 """
 
@@ -98,7 +98,7 @@ def card_model(
             for branch in branches(world, operation):
                 changes = changes or branch.world is not world
                 yield Happening(kind=kind, operation=operation, branch=branch), branch.world
-            if changes and bounds.faults and isinstance(operation, _HIT):
+            if changes and bounds.faults:
                 yield from _faulty(kind, operation, world, branches)
 
     return Model(
@@ -120,11 +120,8 @@ def _case_keys(bounds: CardBounds) -> tuple[CaseKey, ...]:
 
 # ---- What can happen ------------------------------------------------------------------------------------------------
 
-_HIT = (ops.CardPresent, ops.CardRespond, ops.CardDismiss, ops.CommandSettle, ops.CaseEdit)
-
-
 def _faulty(kind: str, operation: ops.Operation, world: World, branches: Happens) -> Iterator[tuple[Happening, World]]:
-    """The branches of one operation in which a fault has hit it."""
+    """The branches of one operation in which a fault has hit it; one that cannot hit it stays armed."""
     for fault in FAULTS:
         for branch in branches(evolve(world, armed=(Armed(fault=fault),)), operation):
             if not branch.world.armed:
@@ -154,6 +151,8 @@ def _operations(
         yield from _settling(world, command)
     if bounds.expiry and Capability.CLOCK in claims:
         yield from _time(world)
+    if Capability.RESTART in claims:
+        yield "restart", ops.Restart()
 
 
 def _presenting(key: CaseKey, bounds: CardBounds, claims: Claims) -> Iterator[tuple[str, ops.Operation]]:

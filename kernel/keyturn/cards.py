@@ -281,7 +281,11 @@ class Interaction:
 
     def overdue(self, now: Instant) -> bool:
         """Whether the card is Active past its deadline; the deadline itself is past (L7)."""
-        return self.status is InteractionStatus.ACTIVE and self.expires_at is not None and self.expires_at <= now
+        return self.status is InteractionStatus.ACTIVE and self.is_past(now)
+
+    def is_past(self, now: Instant) -> bool:
+        """Whether the card has a deadline, and it is past."""
+        return self.expires_at is not None and self.expires_at <= now
 
 
 @frozen(kw_only=True)

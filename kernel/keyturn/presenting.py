@@ -16,7 +16,7 @@ from keyturn.capabilities import Capability, Claims
 from keyturn.cards import Interaction, InteractionKind, view
 from keyturn.operations import CardPresent, Cause
 from keyturn.responses import Presented, RefusalCode
-from keyturn.status import InteractionEvent, InteractionStatus
+from keyturn.status import InteractionEvent
 from keyturn.values import LAST_INSTANT, CardId, Instant, milliseconds
 from keyturn.wire import payload_digest
 from keyturn.world import Unfolding, World
@@ -49,7 +49,7 @@ def present(world: World, operation: CardPresent, claims: Claims) -> Iterator[Br
         yield _write(start.move(occupant.id, InteractionEvent.EXPIRE), operation, None)
     if operation.on_occupied == "refuse":
         yield refuse(start, RefusalCode.SLOT_OCCUPIED, "I5.2", *shared)
-    elif occupant.status is InteractionStatus.RESOLVING:
+    elif not world.may(occupant, InteractionEvent.INVALIDATE):
         yield refuse(start, RefusalCode.SLOT_OCCUPIED, "I5.4", *shared)
     else:
         replaced = _write(start, operation, occupant)

@@ -11,7 +11,7 @@ from attrs import frozen
 from statemachine import StateMachine
 
 from keyturn.errors import IllegalTransition
-from keyturn.status import UNWRITTEN, InteractionEvent, InteractionStatus, InteractionStatusMachine
+from keyturn.status import InteractionStatus, InteractionStatusMachine
 
 
 @frozen
@@ -31,6 +31,10 @@ class TransitionTable:
     def final(self) -> frozenset[str]:
         """The states that nothing leaves."""
         return frozenset(state for state, row in self.rows.items() if not row)
+
+    def allows(self, state: str, event: str) -> bool:
+        """Tell whether the machine has a row for this event in this state."""
+        return event in self.rows[state]
 
     def step(self, state: str, event: str) -> str:
         """Return the next state; raise `IllegalTransition` where the machine has no row (L1)."""
@@ -53,15 +57,10 @@ def compile_table(machine: type[StateMachine]) -> TransitionTable:
 
 
 STATUS_TABLE = compile_table(InteractionStatusMachine)
-"""The compiled status machine: the only thing that moves an interaction."""
+"""The compiled status machine: the only thing that moves an interaction, and says whether it may move."""
 
 TERMINAL = frozenset(InteractionStatus(state) for state in STATUS_TABLE.final)
 """The statuses that are never left (L2)."""
 
 OPEN = frozenset(InteractionStatus) - TERMINAL
 """Active and Resolving: the statuses that hold a blocking slot (I5)."""
-
-
-def next_status(status: InteractionStatus | None, event: InteractionEvent) -> InteractionStatus:
-    """Step one interaction; no status means that it is not written yet. Raise `IllegalTransition` (L1)."""
-    return InteractionStatus(STATUS_TABLE.step(status or UNWRITTEN, event))

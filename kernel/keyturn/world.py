@@ -7,14 +7,14 @@ names of the world's own counter, and time is a field, so that nothing here read
 
 from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from keyturn.cards import Interaction, InteractionOption, Result, final_arguments
 from keyturn.faults import Armed
 from keyturn.operations import Cause, Effect, LedgerEntry
 from keyturn.responses import Settled
-from keyturn.status import InteractionEvent, InteractionStatus
-from keyturn.table import OPEN, next_status
+from keyturn.status import UNWRITTEN, InteractionEvent, InteractionStatus
+from keyturn.table import OPEN, STATUS_TABLE, TransitionTable
 from keyturn.values import CardId, CaseKey, CommandId, EffectId, IdempotencyKey, Instant, Revision
 
 TAKES = frozenset({InteractionEvent.ACCEPT, InteractionEvent.DECLINE, InteractionEvent.DISMISS})
@@ -54,7 +54,11 @@ class Command:
 
 @frozen(kw_only=True)
 class World:
-    """Everything that the future depends on; `issued` counts the ids that were ever given out (I6.7)."""
+    """Everything that the future depends on; `issued` counts the ids that were ever given out (I6.7).
+
+    `table` is the status machine that moves its cards. It is data, so that a wrong one can be explored and asked like any
+    other; it never changes, and worlds are compared without it.
+    """
 
     now: Instant = Instant(0)
     issued: int = 0
@@ -63,6 +67,7 @@ class World:
     commands: tuple[Command, ...] = ()
     next_settlement: Settlement = Settlement()
     armed: tuple[Armed, ...] = ()
+    table: TransitionTable = field(default=STATUS_TABLE, eq=False, repr=False)
 
     def disarmed(self, armed: Armed) -> "World":
         """Return the world after an armed fault has hit, which it does once; of two alike the other one still waits."""
@@ -85,9 +90,13 @@ class World:
         """Return the command with exactly this id."""
         return next((each for each in self.commands if each.id == command), None)
 
-    def command_of(self, card: CardId) -> Command:
+    def command_of(self, card: CardId) -> Command | None:
         """Return the command that a Resolving card waits for: the last one that it became."""
-        return next(each for each in reversed(self.commands) if each.card == card)
+        return next((each for each in reversed(self.commands) if each.card == card), None)
+
+    def may(self, card: Interaction, event: InteractionEvent) -> bool:
+        """Tell whether an event can happen to a card, by its status alone (L1)."""
+        return self.table.allows(card.status, event)
 
     def occupant(self, key: CaseKey) -> Interaction | None:
         """Return the open blocking card of a case, if there is one (I5.1)."""
@@ -96,8 +105,10 @@ class World:
         )
 
     def overdue(self) -> tuple[Interaction, ...]:
-        """Return the Active cards whose deadline is past (L7)."""
-        return tuple(each for each in self.interactions if each.overdue(self.now))
+        """Return the cards that can expire and whose deadline is past (L7)."""
+        return tuple(
+            each for each in self.interactions if each.is_past(self.now) and self.may(each, InteractionEvent.EXPIRE)
+        )
 
 
 @frozen
@@ -112,6 +123,9 @@ class Unfolding:
         number = self.world.issued + 1
         return f"{kind}-{number}", evolve(self, world=evolve(self.world, issued=number))
 
+    def _next(self, status: str, event: InteractionEvent) -> InteractionStatus:
+        return InteractionStatus(self.world.table.step(status, event))
+
     def write(self, interaction: Interaction) -> "Unfolding":
         """Store a new interaction: the `present` of the ledger (I6.1)."""
         entry = LedgerEntry(
@@ -119,7 +133,7 @@ class Unfolding:
             at=self.world.now,
             card=interaction.id,
             event=InteractionEvent.PRESENT,
-            to_status=next_status(None, InteractionEvent.PRESENT),
+            to_status=self._next(UNWRITTEN, InteractionEvent.PRESENT),
             cause=Cause(),
         )
         return Unfolding(
@@ -137,7 +151,7 @@ class Unfolding:
     ) -> "Unfolding":
         """Move one interaction along its table, and say so; raise `IllegalTransition` where there is no row (L1)."""
         before = next(each for each in self.world.interactions if each.id == card)
-        after = evolve(before, status=next_status(before.status, event))
+        after = evolve(before, status=self._next(before.status, event))
         if event in TAKES:
             after = evolve(after, resolved_option=option, resolved_at=self.world.now)
         if event is InteractionEvent.RESTORE:
@@ -193,7 +207,7 @@ class Unfolding:
         cause = Cause(reason="revision_changed", new_revision=current)
         for each in self.world.interactions:
             stale = each.case_revision is not None and each.case_revision != current
-            if each.key == key and each.status is InteractionStatus.ACTIVE and stale:
+            if each.key == key and stale and self.world.may(each, InteractionEvent.INVALIDATE):
                 unfolding = unfolding.move(each.id, InteractionEvent.INVALIDATE, cause)
         return unfolding
 
@@ -206,7 +220,7 @@ class Unfolding:
         """Invalidate every Active card of a case, whatever it is bound to; Resolving ones are spared (I13.11)."""
         unfolding = self
         for each in self.world.interactions:
-            if each.key == key and each.status is InteractionStatus.ACTIVE:
+            if each.key == key and self.world.may(each, InteractionEvent.INVALIDATE):
                 unfolding = unfolding.move(each.id, InteractionEvent.INVALIDATE, cause)
         return unfolding
 

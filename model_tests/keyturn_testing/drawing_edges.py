@@ -93,11 +93,10 @@ def answer_nobody(situation: Situation, pick: Pick) -> Call:
 
 def cases_in_flight(situation: Situation) -> list[CaseKey]:
     """The cases of the cards whose command is in flight and whose revision has not moved since."""
-    return [
-        each.believed.key
-        for each in situation.with_status(InteractionStatus.RESOLVING)
-        if situation.world.command_of(each.believed.id).accepted_at == situation.world.revision(each.believed.key)
-    ]
+    world = situation.world
+    waiting = [each.believed for each in situation.with_status(InteractionStatus.RESOLVING)]
+    commands = [(card.key, world.command_of(card.id)) for card in waiting]
+    return [key for key, command in commands if command is not None and command.accepted_at == world.revision(key)]
 
 
 def edit_in_flight(situation: Situation, pick: Pick) -> Call:

@@ -97,8 +97,9 @@ def _counts_late_outcomes(turn: Turn) -> Possibility:
     card = turn.state.world.interaction(late.card)
     if not isinstance(late.reply, Restored) or card is None or card.status not in OPEN:
         return turn.chosen
-    if card.status is IN_FLIGHT:
-        return turn.instead(evolve(operation, command=turn.state.world.command_of(card.id).id))
+    waiting = turn.state.world.command_of(card.id)
+    if card.status is IN_FLIGHT and waiting is not None:
+        return turn.instead(evolve(operation, command=waiting.id))
     return answering_with(turn.chosen, late.reply)
 
 

@@ -100,7 +100,7 @@ class TestImport:
             desk.expect(ops.Done, restore(state))
             assert desk.state == before
             desk.perform(answer(card))
-        desk.expect(Resolved, settle(desk.state.world.command_of(card).id))
+        desk.expect(Resolved, settle(desk.state.world.commands[-1].id))
         desk.expect(ops.Done, restore(state))
         assert desk.outcomes(answer(card)) == ("replayed",)
         assert len(desk.effects_of_case()) == 1

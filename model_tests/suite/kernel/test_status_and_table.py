@@ -7,7 +7,7 @@ from statemachine.exceptions import TransitionNotAllowed
 
 from keyturn.errors import IllegalTransition
 from keyturn.status import UNWRITTEN, InteractionEvent, InteractionStatus, InteractionStatusMachine
-from keyturn.table import OPEN, STATUS_TABLE, TERMINAL, compile_table, next_status
+from keyturn.table import OPEN, STATUS_TABLE, TERMINAL, compile_table
 
 # The table of the specification, written out: from, event, to.
 ROWS = (
@@ -108,14 +108,17 @@ class TestTerminal:
         """Each event is refused in each terminal status."""
         for event in InteractionEvent:
             with pytest.raises(IllegalTransition):
-                next_status(status, event)
+                STATUS_TABLE.step(status, event)
 
     def test_a_card_that_is_not_written_can_only_be_presented(self) -> None:
         """No status stands for the state before the first one."""
-        assert next_status(None, InteractionEvent.PRESENT) is InteractionStatus.ACTIVE
+        assert STATUS_TABLE.step(UNWRITTEN, InteractionEvent.PRESENT) == InteractionStatus.ACTIVE
         with pytest.raises(IllegalTransition):
-            next_status(None, InteractionEvent.ACCEPT)
+            STATUS_TABLE.step(UNWRITTEN, InteractionEvent.ACCEPT)
 
-    def test_a_status_steps_to_a_status(self) -> None:
-        """A legal step of a written card gives the next status as a status."""
-        assert next_status(InteractionStatus.RESOLVING, InteractionEvent.RESTORE) is InteractionStatus.ACTIVE
+    @pytest.mark.parametrize("event", InteractionEvent)
+    @pytest.mark.parametrize("status", InteractionStatus)
+    def test_what_is_allowed_can_be_stepped(self, status: InteractionStatus, event: InteractionEvent) -> None:
+        """An event is allowed in a status exactly where the table has a row for it."""
+        allowed = event in STATUS_TABLE.rows[status]
+        assert STATUS_TABLE.allows(status, event) is allowed
