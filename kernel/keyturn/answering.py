@@ -104,7 +104,7 @@ def dismiss(world: World, operation: CardDismiss, claims: Claims) -> Iterator[Br
         return
     current = world.revision(interaction.key)
     failing = failing_to_dismiss(interaction, expected, current, world.now, revisions=revisions)
-    if world.may(interaction, InteractionEvent.DISMISS) and not failing:
+    if not failing and world.may(interaction, InteractionEvent.DISMISS):
         result = Result(card=interaction.id, effects=(), case_revision=current)
         unfolding = start.move(interaction.id, InteractionEvent.DISMISS, result=result)
         yield branch(unfolding, Dismissed(result=result), "A1", "A3")

@@ -2,8 +2,9 @@
 
 The steps are what `admissible` says and nothing else, every branch of it. Faults are actions: an operation whose write fails,
 whose reply is lost, or in which the process ends, is a step beside the one that goes well; the same answer twice, answers in
-any order, edits and restarts between any two steps and jumps of the clock to each deadline are steps as well. The bounds are how many cards,
-cases, accounts and attempts there are; revisions and times need none, because only what they are compared with counts.
+any order, edits and restarts between any two steps and jumps of the clock to each deadline are steps as well. The bounds are
+how many cards, cases, accounts and attempts there are; revisions and times need none, because only what they are compared with
+counts.
 """
 
 from collections.abc import Callable, Iterator
@@ -119,6 +120,7 @@ def _case_keys(bounds: CardBounds) -> tuple[CaseKey, ...]:
 
 
 # ---- What can happen ------------------------------------------------------------------------------------------------
+
 
 def _faulty(kind: str, operation: ops.Operation, world: World, branches: Happens) -> Iterator[tuple[Happening, World]]:
     """The branches of one operation in which a fault has hit it; one that cannot hit it stays armed."""

@@ -6,6 +6,7 @@ raised as a violation; a conversation that breaks down is raised as a breakdown.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -18,6 +19,7 @@ from keyturn.responses import RefusalCode, Rejected, need_not_be_read
 from keyturn.store import possibilities
 from keyturn.values import CaseKey, Instant, Json, rfc3339
 from keyturn.wire import write, write_outcome
+from keyturn_specs.goals import Goal, goals_of
 from keyturn_specs.observations import Moment, Observation, Snapshot
 from keyturn_specs.requirement import Requirement
 from keyturn_testing.judging import Finding, broken_by, violation
@@ -33,10 +35,11 @@ START = Instant(1_767_225_600_000)
 
 @mutable
 class Counts:
-    """What a run has done: the steps that it took, and how often each requirement was really exercised."""
+    """What a run has done: the steps that it took, and how often each requirement and each goal was really met."""
 
     steps: int = 0
     exercised: dict[str, int] = field(factory=dict)
+    covered: Counter[Goal] = field(factory=Counter)
 
     def add(self, requirement: str) -> None:
         """Count one step that exercised a requirement."""
@@ -132,6 +135,7 @@ class Driver:
 
     def _count(self, moment: Moment) -> None:
         self.counts.steps += 1
+        self.counts.covered.update(goals_of(moment))
         for each in self.requirements:
             if each.applies(moment):
                 self.counts.add(each.id)

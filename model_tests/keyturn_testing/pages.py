@@ -17,6 +17,7 @@ from keyturn_specs.schemas import FILE, protocol_schema, written
 from keyturn_testing.judging import Violation
 from keyturn_testing.port_source import port_source
 from keyturn_testing.reference_pages.catalogue import mutants_page, requirements_page, scenarios_page
+from keyturn_testing.reference_pages.cells import cells_page
 from keyturn_testing.reference_pages.machine import status_diagram, status_machine_page
 from keyturn_testing.reference_pages.protocol import protocol_page
 from keyturn_testing.scenario_source import with_admissible
@@ -35,6 +36,7 @@ PAGES: Mapping[str, Source] = {
     "docs/reference/scenarios.md": scenarios_page,
     "docs/reference/mutants.md": mutants_page,
     "docs/reference/status-machine.md": status_machine_page,
+    "docs/reference/cells.md": cells_page,
     "docs/reference/status-machine.svg": status_diagram,
 }
 """The generated files by their path in the repository; each scenario file is one more."""

@@ -1,11 +1,11 @@
 """A run: one system, held to everything that it claims, within a budget of examples and steps.
 
-First the scenarios, then the stateful engine in batches. A failure is shrunk and recorded, its requirement is masked, and
-the run goes on (D5). Nothing depends on the clock: the same seed against the same system gives the same report (D10).
+First the tour, then the scenarios, then the stateful engine in batches. A failure is shrunk and recorded, its requirement is
+masked, and the run goes on (D5). Nothing depends on the clock: the same seed against the same system gives the same report (D10).
 """
 
 import json
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from hashlib import sha256
 
 from attrs import field, frozen, mutable
@@ -20,6 +20,8 @@ from keyturn_specs.requirement import Requirement
 from keyturn_testing.dealing import Left
 from keyturn_testing.drawing import presentable_kinds
 from keyturn_testing.driver import Counts, Driver
+from keyturn_testing.engines import ENGINES
+from keyturn_testing.engines.cover import around, take_tour
 from keyturn_testing.engines.scenarios import claimed_scenarios, run_scenario
 from keyturn_testing.engines.stateful import Plan, run_batch
 from keyturn_testing.intents import INTENTS
@@ -27,7 +29,9 @@ from keyturn_testing.judging import Finding, Violation, judged_requirements
 from keyturn_testing.replaying import replay, reproduces
 from keyturn_testing.shrinking import shrink
 from keyturn_testing.systems.base import Breakdown, BrokenRequest, System
+from keyturn_testing.touring import TourStep, cells_among, tour_of
 from keyturn_testing.traces import Step, Trace
+from keyturn_testing.tries import Terms
 
 
 @frozen(kw_only=True)
@@ -95,6 +99,14 @@ class Record:
     digest: str = ""
 
     @property
+    def terms(self) -> Terms:
+        """What the system can be asked: what it claims, and what its cards can have."""
+        offered = self.description.offers.actions
+        actions = None if offered is None else frozenset(offered)
+        kinds = presentable_kinds(self.description.offered_kinds(), self.claims, actions)
+        return Terms(claims=self.claims, kinds=kinds, actions=actions)
+
+    @property
     def failed(self) -> dict[str, list[Failure]]:
         """The failures by the ids that they broke."""
         found: dict[str, list[Failure]] = {}
@@ -126,7 +138,7 @@ class Run:
         *,
         profile: Profile,
         seed: int,
-        engines: tuple[str, ...] = ("scenarios", "stateful"),
+        engines: tuple[str, ...] = ENGINES,
         selected: Container[str] = BY_ID,
         until: frozenset[str] = frozenset(),
         progress: Progress = lambda record, doing: None,
@@ -149,6 +161,8 @@ class Run:
         Raises `BrokenRequest` for a step that breaks its schema: whatever step is taken here, the suite wrote it.
         """
         try:
+            if "cover" in self.engines:
+                self._cover()
             if "scenarios" in self.engines:
                 self._scenarios()
             if "stateful" in self.engines:
@@ -198,6 +212,26 @@ class Run:
 
         return is_masked
 
+    def _cover(self) -> None:
+        traces = tour_of(self.record.terms).traces
+        for number, trace in enumerate(traces, 1):
+            self.progress(self.record, f"part {number} of {len(traces)} of the tour")
+            left: Sequence[TourStep] = trace
+            while left and len(self.record.failures) < MOST_FAILURES:
+                left = self._tour(left)
+
+    def _tour(self, steps: Sequence[TourStep]) -> Sequence[TourStep]:
+        """Take one trace of the tour; return what is left of it where a step failed."""
+        driver, at = self._driver(), 0
+        try:
+            for number in take_tour(driver, steps, self._masked()):
+                at = number
+        except Violation as found:
+            tried = [str(each) for each in cells_among(steps[at].goals)]
+            self._fail(found.finding, tuple(driver.steps), f"tour: {'; '.join(tried) or steps[at].call.operation}")
+            return around(steps, at)
+        return ()
+
     def _scenarios(self) -> None:
         for scenario in claimed_scenarios(self.claims, self.record.description.offers):
             if len(self.record.failures) >= MOST_FAILURES:
@@ -210,7 +244,7 @@ class Run:
                 self._fail(found.finding, tuple(driver.steps), f"scenario {scenario.name}")
 
     def _stateful(self) -> None:
-        kinds = presentable_kinds(self.record.description.offered_kinds(), self.claims, self._actions())
+        kinds, actions = self.record.terms.kinds, self.record.terms.actions
         budget, number = self.record.profile.examples, 0
         while budget > 0 and len(self.record.failures) < MOST_FAILURES:
             plan = Plan(
@@ -218,7 +252,7 @@ class Run:
                 steps=self.record.profile.steps,
                 seed=self.record.seed * 1000 + number,
                 kinds=kinds,
-                actions=self._actions(),
+                actions=actions,
                 boosts=self._boosts(),
                 masked=self._masked(),
                 left=self._left,
@@ -240,10 +274,6 @@ class Run:
 
     def _note(self, step: Step) -> None:
         self._generated.update(json.dumps(write(step), sort_keys=True).encode())
-
-    def _actions(self) -> frozenset[str] | None:
-        offered = self.record.description.offers.actions
-        return None if offered is None else frozenset(offered)
 
     def _boosts(self) -> Mapping[str, int]:
         """How much more often each intent is drawn: the less its rarest aim was exercised, the more."""

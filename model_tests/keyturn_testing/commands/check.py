@@ -24,13 +24,13 @@ from keyturn_testing.commands.options import (
     time_limit_option,
     traces_folder,
 )
+from keyturn_testing.engines import ENGINES
 
 if TYPE_CHECKING:
     from keyturn_testing.commands.asking import Unfit
     from keyturn_testing.known import Lists
     from keyturn_testing.running import Profile, Record
 
-ENGINES = ("scenarios", "stateful")
 
 MOST_PROBLEMS = 50
 """How many problems of the lists are shown."""

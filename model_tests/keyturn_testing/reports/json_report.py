@@ -11,6 +11,7 @@ from keyturn.handshake import Description
 from keyturn.values import Json
 from keyturn.version import VERSION
 from keyturn_specs.catalogue import BY_ID
+from keyturn_testing.reports.covering import coverage_as_json
 from keyturn_testing.reports.verdict import Judgement, judgements, listed_in_vain, stale, unattributed, verdict
 from keyturn_testing.running import Profile, Record
 from keyturn_testing.smoke import Smoke
@@ -34,6 +35,7 @@ def json_report(record: Record, selected: Container[str] = BY_ID) -> dict[str, J
         **_head(record.description, record.seed, record.profile),
         "verdict": verdict(record, selected).value,
         "requirements": [_requirement(each) for each in judgements(record, selected)],
+        "coverage": coverage_as_json(record),
         "generated": {"examples": record.examples, "steps": record.counts.steps, "digest": record.digest},
     }
     if unattributed(record):

@@ -17,6 +17,7 @@ from keyturn.handshake import Description
 from keyturn.version import VERSION
 from keyturn_specs.catalogue import BY_ID
 from keyturn_testing.judging import UNATTRIBUTED
+from keyturn_testing.reports.covering import coverage_of
 from keyturn_testing.reports.json_report import LONGEST_NAME
 from keyturn_testing.reports.told import IN_VAIN, STALE, Trouble, in_full, in_short, troubles
 from keyturn_testing.reports.verdict import Judgement, Status, judgements, listed_in_vain, stale, verdict
@@ -69,6 +70,7 @@ def junit_report(record: Record, selected: Container[str] = BY_ID) -> str:
         "verdict": verdict(record, selected).value,
         "flaky": " ".join(each.requirement.id for each in every if each.flaky),
         "known_failing": " ".join(each.requirement.id for each in every if each.status is Status.KNOWN_FAILING),
+        "covered": ", ".join(map(str, coverage_of(record))),
         "examples": str(record.examples),
         "steps": str(record.counts.steps),
         "digest": record.digest,

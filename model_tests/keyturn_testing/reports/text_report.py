@@ -15,6 +15,7 @@ from keyturn.values import Json
 from keyturn_specs.catalogue import BY_ID
 from keyturn_testing.judging import UNATTRIBUTED, Broken
 from keyturn_testing.reports.answers import answer_in_words
+from keyturn_testing.reports.covering import coverage_of
 from keyturn_testing.reports.page import Page
 from keyturn_testing.reports.story import story
 from keyturn_testing.reports.verdict import (
@@ -39,6 +40,12 @@ LONGEST_SEEN = 600
 
 LAST_LOG_LINES = 12
 """How many lines of a system's log are shown."""
+
+LONGEST_FOUND_BY = 240
+"""How many characters are shown of what found a failure: a few cells."""
+
+MOST_MISSING = 3
+"""How many goals that were not covered are shown."""
 
 _STYLES: Mapping[Status, str] = {
     Status.PASSED: "green",
@@ -172,7 +179,7 @@ def _failure(page: Page, failure: Failure, origin: Origin, excused: Mapping[str,
                 f"{each.requirement} is {listed_as}: {excused[each.requirement].reason}", indent=2, style="yellow"
             )
     page.blank()
-    page.paragraph(f"found by {escaped(failure.found_by, 80)}", indent=2, style="dim")
+    page.paragraph(f"found by {escaped(failure.found_by, LONGEST_FOUND_BY)}", indent=2, style="dim")
     show_story(page, failure.trace.steps, failure.trace.recorded, broken, failure.finding.admissible)
     if not failure.trace.recorded:
         page.paragraph(
@@ -253,6 +260,18 @@ def show_breakdown(page: Page, breakdown: Breakdown, indent: int = 2) -> None:
 # ---- The end --------------------------------------------------------------------------------------------------------
 
 
+def _covered(page: Page, record: Record) -> None:
+    """Say how much was covered of what the system can be asked for, and the first of what was not."""
+    coverage = coverage_of(record)
+    if any(each.times for each in coverage):
+        page.paragraph(f"covered {', '.join(map(str, coverage))}")
+    missing = [goal for each in coverage for goal in each.missing]
+    for goal in missing[:MOST_MISSING]:
+        page.paragraph(goal, first="not covered: ", indent=2, style="yellow")
+    if len(missing) > MOST_MISSING:
+        page.paragraph(f"and {len(missing) - MOST_MISSING} more, which --format json lists", indent=2, style="yellow")
+
+
 def _totals(page: Page, record: Record, judged: Sequence[Judgement], verdict_of_run: Verdict) -> None:
     counts = Counter((each.status, each.flaky, each.words) for each in judged)
     order = {each: number for number, each in enumerate(Status)}
@@ -268,6 +287,7 @@ def _totals(page: Page, record: Record, judged: Sequence[Judgement], verdict_of_
         means += f", save {listed(excused)}"
     page.blank()
     page.paragraph(f"{counted(len(judged), 'requirement')}: {', '.join(statuses) or 'none'}")
+    _covered(page, record)
     done = f"{counted(record.examples, 'example')}, {counted(record.counts.steps, 'step')}, seed {record.seed}"
     page.paragraph(done + (", interrupted: this is a part of the report" if record.interrupted else ""))
     page.paragraph(f"{verdict_of_run.value}: {means} (exit {EXIT_CODES[verdict_of_run]})", style=style)

@@ -130,10 +130,8 @@ class TestBlame:
         ended = keyturn("check", "python:faulty_stores:BreaksARequest", *SMALL)
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "the suite is wrong, and this says nothing about the system (exit 2)" in ended.stderr
-        assert (
-            "about to send card.respond with params that break their schema: $.account: expected a string"
-            in ended.stderr
-        )
+        assert "about to send card.respond with params that break their schema: expected a string" in ended.stderr
+        assert "card.respond.account" in ended.stderr
         assert "please report it" in ended.stderr
         assert "Traceback" not in ended.stderr
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from keyturn_testing.commands.check import ENGINES
 from keyturn_testing.commands.options import PROFILE_NAMES
 from keyturn_testing.commands.serving import MAKERS
 from keyturn_testing.main import keyturn as command
@@ -36,7 +35,6 @@ def test_help_shows_an_example(words: str) -> None:
 def test_names_that_are_written_twice() -> None:
     """Names that help and completion know without importing the harness are the harness's."""
     assert tuple(PROFILES) == PROFILE_NAMES
-    assert ENGINES == ("scenarios", "stateful")
     assert MAKERS.keys() <= ADAPTERS.keys()
 
 

@@ -1,0 +1,74 @@
+"""What a run covered of what its system can be asked for: statuses, transitions, pairs of transitions, and cells.
+
+The denominator is that of the tour: it follows from the status table and from what the system claims and offers, and not from
+what happened. A requirement says that something held; this says where it was looked.
+"""
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from keyturn.values import Json
+from keyturn_specs.cells import Cell
+from keyturn_specs.goals import Goal, Reached, Succession, Transition
+from keyturn_testing.running import Record
+from keyturn_testing.touring import tour_of
+
+PARTS: Mapping[type[Goal], str] = {
+    Reached: "statuses",
+    Transition: "transitions",
+    Succession: "pairs",
+    Cell: "cells",
+}
+"""What can be covered, by what it is called."""
+
+
+@frozen(kw_only=True)
+class Coverage:
+    """How often each goal of one sort was met; the goals that were missed count nothing."""
+
+    name: str
+    times: Mapping[str, int]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The goals that were never met."""
+        return tuple(goal for goal, times in self.times.items() if not times)
+
+    @property
+    def covered(self) -> int:
+        """How many goals were met."""
+        return len(self.times) - len(self.missing)
+
+    def __str__(self) -> str:
+        """The counts in words."""
+        return f"{self.covered} of {len(self.times)} {self.name}"
+
+
+def coverage_of(record: Record) -> tuple[Coverage, ...]:
+    """Return what a run covered, each goal in its order."""
+    goals, covered = tour_of(record.terms).goals, record.counts.covered
+    return tuple(
+        Coverage(
+            name=name,
+            times={str(each): covered[each] for each in sorted(_of_sort(goals, sort))},
+        )
+        for sort, name in PARTS.items()
+    )
+
+
+def _of_sort(goals: frozenset[Goal], sort: type[Goal]) -> tuple[Goal, ...]:
+    return tuple(each for each in goals if isinstance(each, sort))
+
+
+def coverage_as_json(record: Record) -> dict[str, Json]:
+    """Return every goal with how often it was met, by sort."""
+    return {
+        each.name.replace(" ", "_"): {
+            "of": len(each.times),
+            "covered": each.covered,
+            "missing": list(each.missing),
+            "times": dict(each.times),
+        }
+        for each in coverage_of(record)
+    }
