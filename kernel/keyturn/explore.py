@@ -29,14 +29,14 @@ class Model(Generic[S, A]):
     """States and actions; `key` gives equal values to states with the same future, and none stands for the state itself.
 
     `symmetric` is a key that also makes no difference between states in which interchangeable instances have changed
-    places. `name` is the kind of an action, by which actions are counted.
+    places. `name` is the kind of an action, by which actions are counted; without one each action is a kind of its own.
     """
 
     initial: Callable[[], Iterable[S]]
     steps: Callable[[S], Iterable[tuple[A, S]]]
     key: Callable[[S], Hashable] | None = None
     symmetric: Callable[[S], Hashable] | None = None
-    name: Callable[[A], str] = str
+    name: Callable[[A], str] | None = None
 
 
 @frozen(kw_only=True)
@@ -199,7 +199,7 @@ def explore(
         states=search.states,
         transitions=sum(search.taken.values()),
         depth=search.depth,
-        taken=dict(sorted(search.taken.items())),
+        taken=dict(sorted(search.counts().items())),
         stopped=stopped,
         verdicts=tuple(search.verdict(each, stopped) for each in wanted),
         came=search.came,
@@ -217,7 +217,7 @@ class _Search(Generic[S, A]):
         self.states: list[S] = []
         self.came: list[tuple[int, A] | None] = []
         self.depth = 0
-        self.taken: Counter[str] = Counter()
+        self.taken: dict[A | str, int] = {}
         self.edges: list[list[tuple[A, int]]] = []
         self.seen: dict[str, Path[S, A]] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -250,22 +250,29 @@ class _Search(Generic[S, A]):
 
     def _expand(self, number: int) -> None:
         """Take every action of one state; the loop that everything else waits for."""
-        key, numbers, taken, name, keeps = self.key, self._numbers, self.taken, self.model.name, self._keeps_edges
+        key, numbers, taken, name = self.key, self._numbers, self.taken, self.model.name
+        of_steps, keeps = self._of_steps, self._keeps_edges
         before = self.states[number]
         leaving: list[tuple[A, int]] = []
         for action, after in self.model.steps(before):
-            taken[name(action)] += 1
+            kind = action if name is None else name(action)
+            taken[kind] = taken.get(kind, 0) + 1  # a Counter takes twice as long
             alike = after if key is None else key(after)
             if alike not in numbers:
                 self._find(alike, after, (number, action))
             if keeps:
                 leaving.append((action, numbers[alike]))
-            for each in self._of_steps:
-                if each.name not in self.seen and not each.holds(before, action, after):
-                    way = _way(self.states, self.came, number)
-                    self.seen[each.name] = Path(start=way.start, steps=(*way.steps, (action, after)))
+            if of_steps:
+                self._judge(number, action, after)
         if keeps:
             self.edges.append(leaving)
+
+    def _judge(self, number: int, action: A, after: S) -> None:
+        """Hold one step to what must hold in each."""
+        for each in self._of_steps:
+            if each.name not in self.seen and not each.holds(self.states[number], action, after):
+                way = _way(self.states, self.came, number)
+                self.seen[each.name] = Path(start=way.start, steps=(*way.steps, (action, after)))
 
     def _find(self, alike: Hashable, state: S, came: tuple[int, A] | None) -> None:
         """Note a state that is new."""
@@ -275,6 +282,13 @@ class _Search(Generic[S, A]):
         for each in self._of_states:
             if each.name not in self.seen and each.holds(state) is isinstance(each, Sometimes):
                 self.seen[each.name] = _way(self.states, self.came, number)
+
+    def counts(self) -> Counter[str]:
+        """How often each kind of action was taken, by its name."""
+        named: Counter[str] = Counter()
+        for kind, times in self.taken.items():
+            named[str(kind)] += times
+        return named
 
     def verdict(self, each: Property[S, A], stopped: str | None) -> Verdict[S, A]:
         """Say what became of one property; a search that stopped early has only seen what it has seen."""

@@ -22,7 +22,7 @@ def two_phase(managers: int) -> Model[int, str]:
     everybody, decided = ((1 << managers) - 1) << heard, 3 << manager
     parts = [
         (
-            2 * each,
+            3 << 2 * each,
             PREPARED << 2 * each,
             COMMITTED << 2 * each,
             ABORTED << 2 * each,
@@ -34,19 +34,19 @@ def two_phase(managers: int) -> Model[int, str]:
 
     def steps(state: int) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []
-        undecided = not state & decided
+        undecided, commits, aborts = not state & decided, state & commit, state & abort
         if undecided:
             if state & everybody == everybody:
                 found.append(("decide to commit", state | 1 << manager | commit))
             found.append(("decide to abort", state | 2 << manager | abort))
-        for place, prepared, committed, aborted, is_heard, sent in parts:
-            if not state >> place & 3:
+        for status, prepared, committed, aborted, is_heard, sent in parts:
+            if not state & status:
                 found += (("prepare", state | prepared | sent), ("choose to abort", state | aborted))
             if undecided and state & sent:
                 found.append(("hear that it is prepared", state | is_heard))
-            if state & commit:
+            if commits:
                 found.append(("commit", state & ~aborted | committed))
-            if state & abort:
+            if aborts:
                 found.append(("abort", state | aborted))
         return found
 
