@@ -78,6 +78,11 @@ class TestCounting:
         )
         assert explore(model).taken == {"even": 1, "odd": 2}
 
+    def test_actions_without_names(self) -> None:
+        """An action that is not named is a kind of its own, as it is written."""
+        model: Model[int, int] = Model(initial=lambda: (0,), steps=lambda state: [(1, 0), (2, 0), (1, 0)])
+        assert explore(model).taken == {"1": 2, "2": 1}
+
 
 class TestWays:
     """The shortest way leads to everything."""
