@@ -8,18 +8,20 @@ import json
 import resource
 import sys
 import time
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 import click
 from attrs import asdict, define, field
 
-from keyturn_testing.commands.options import examples, format_option, seconds_of
+from keyturn_testing.commands.options import examples, format_option, output_path, seconds_of
 from keyturn_testing.wording import counted
 
 if TYPE_CHECKING:
     from keyturn.card_world import CardBounds, Happening
     from keyturn.explore import Exploration, Path, Progress, Verdict
     from keyturn.world import World
+    from keyturn_testing.reports.graph_page import Recorded
     from keyturn_testing.reports.page import Page
 
     Found = Exploration[World, Happening]
@@ -43,6 +45,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> f
         "keyturn explore",
         "keyturn explore --cards 3 --cases 2",
         "keyturn explore --cards 1 --attempts 2 --no-symmetry --format json",
+        "keyturn explore --cards 1 --html graph.html",
     )
 )
 @click.option("--cards", type=_COUNT, default=2, show_default=True, help="How many cards are ever presented.")
@@ -63,6 +66,13 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> f
 @click.option("--time-limit", callback=_seconds, metavar="SECONDS", help="Stop after so many seconds.")
 @click.option("--memory", type=click.IntRange(16), metavar="MIB", help="Stop when the process has grown so large.")
 @click.option("--quiet", is_flag=True, help="Say nothing while it runs.")
+@click.option(
+    "--html",
+    "html",
+    metavar="FILE",
+    callback=output_path,
+    help="Write a page, too, in which one walks through what was found; it loads nothing.",
+)
 @format_option("text", "json")
 def explore(
     symmetry: bool,
@@ -71,6 +81,7 @@ def explore(
     time_limit: float | None,
     memory: int | None,
     quiet: bool,
+    html: FilePath | None,
     style: str,
     **bounds: int | bool,
 ) -> int:
@@ -87,16 +98,60 @@ def explore(
     from keyturn_testing.files import say
 
     limits = CardBounds(**bounds)  # type: ignore[arg-type]  # click has checked the types of the options
-    watch = _Watch(seconds=time_limit, mebibytes=memory, quiet=quiet)
+    model, most = card_model(limits), states
+    recorded: Recorded | None = None
+    if html is not None:
+        from keyturn_testing.reports.graph_page import recording_of
+
+        recorded, most = recording_of(model, symmetry=symmetry), _most_of_a_page(states)
+        model = recorded.model
     found = explored(
-        card_model(limits),
+        model,
         safety() if symmetry else (*safety(), *liveness()),
         symmetry=symmetry,
-        bounds=Bounds(states=states, depth=depth),
-        watch=watch,
+        bounds=Bounds(states=most, depth=depth),
+        watch=_Watch(seconds=time_limit, mebibytes=memory, quiet=quiet),
     )
+    if states is None and most is not None and len(found.states) > most:
+        raise click.ClickException(_too_large(most))
     say(_json(limits, found, symmetry=symmetry) if style == "json" else _text(limits, found, symmetry=symmetry))
+    if html is not None and recorded is not None:
+        _write_page(html, recorded, found, limits)
     return 1 if found.broken else 2 if found.stopped is not None else 0
+
+
+# ---- The page -------------------------------------------------------------------------------------------------------
+
+
+def _most_of_a_page(states: int | None) -> int:
+    """How many states are visited for a page; raise `UsageError` where a page of so many was asked for that there is none."""
+    from keyturn_testing.reports.graph_page import MOST_STATES
+
+    if states is not None and states > MOST_STATES:
+        raise click.UsageError(
+            f"--states {states} and --html do not go together: a page holds up to {MOST_STATES} states, because a browser "
+            f"grows slow with more. Give --states {MOST_STATES} or fewer, or leave --html out"
+        )
+    return MOST_STATES if states is None else states
+
+
+def _too_large(most: int) -> str:
+    return (
+        f"no page was written, and nothing was judged: there are more than {most} states within these bounds, and a page "
+        "holds no more, because a browser grows slow. Give smaller bounds (--cards, --cases, --attempts), "
+        f"--states {most} for a page of those that are found first, or leave --html out"
+    )
+
+
+def _write_page(path: FilePath, recorded: "Recorded", found: "Found", limits: "CardBounds") -> None:
+    from keyturn_testing.files import write_whole
+    from keyturn_testing.reports.graph_page import graph_page
+
+    try:
+        write_whole(path, graph_page(recorded, found, ", ".join(_about(limits))))
+    except OSError as error:
+        message = f"the page could not be written to {path}: {error.strerror or error}"
+        raise click.ClickException(message) from None
 
 
 @define
@@ -165,11 +220,8 @@ def _json(limits: "CardBounds", found: "Found", *, symmetry: bool) -> str:
     return json.dumps(written, indent=1, ensure_ascii=False) + "\n"
 
 
-def _text(limits: "CardBounds", found: "Found", *, symmetry: bool) -> str:
-    from keyturn_testing.reports.page import page_for_stdout
-
-    page = page_for_stdout()
-    about = [
+def _about(limits: "CardBounds") -> list[str]:
+    return [
         counted(limits.cards, "card"),
         counted(limits.cases, "case"),
         counted(limits.accounts, "account"),
@@ -178,7 +230,13 @@ def _text(limits: "CardBounds", found: "Found", *, symmetry: bool) -> str:
         *(["faults"] if limits.faults else []),
         *(["closing"] if limits.administrative else []),
     ]
-    page.paragraph(", ".join(about), first="explored   ")
+
+
+def _text(limits: "CardBounds", found: "Found", *, symmetry: bool) -> str:
+    from keyturn_testing.reports.page import page_for_stdout
+
+    page = page_for_stdout()
+    page.paragraph(", ".join(_about(limits)), first="explored   ")
     same = "states that differ in names alone are one" if symmetry else "every state for itself"
     counts = f"{counted(len(found.states), 'state')}, {counted(found.transitions, 'transition')}, {found.depth} deep"
     page.paragraph(f"{counts}; {same}", first="visited    ")
