@@ -140,6 +140,9 @@ SUITE = "model_tests/suite"
 PURE_SUITES = ("model_tests/suite/kernel", "model_tests/suite/specs")
 # What is measured: these alone must reach every branch of the kernel, the stores and the specifications.
 COVERED_SUITES = (*PURE_SUITES, "model_tests/suite/sql")
+# What the pages are tested in: one of these on the PATH, or what this line installs on Debian and its kin.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = "sudo apt-get install --yes --no-install-recommends chromium"
 IMPORT_PACKAGES = ("keyturn", "keyturn_sql", "keyturn_specs", "keyturn_testing")
 
 # The same environments on every machine, whatever else is installed there.
@@ -159,6 +162,7 @@ def tests(session: nox.Session) -> None:
 
     What follows ``--`` goes to pytest, which then runs on the oldest Python only, and nothing is asked of the coverage.
     """
+    ensure_chromium(session)
     interpreters = find_interpreters()
     (version, interpreter), *others = interpreters.items()
     if version != OLDEST:
@@ -248,6 +252,17 @@ def install_spin(session: nox.Session) -> None:
 def dotted(version: tuple[int, int]) -> str:
     """A version as people write it."""
     return ".".join(map(str, version))
+
+
+def ensure_chromium(session: nox.Session) -> None:
+    """Makes sure of a Chromium, in which the pages that we write are tested: installs one where that can be done."""
+    if any(map(shutil.which, BROWSERS)):
+        return
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        session.error(f"The tests need a browser ({', '.join(BROWSERS)}), and there is none on the PATH: {CHROMIUM}")
+    session.log("Installing Chromium (once)")
+    for command in ("apt-get update", CHROMIUM.removeprefix("sudo ")):
+        session.run(*command.split(), external=True, silent=True, env={"DEBIAN_FRONTEND": "noninteractive"})
 
 
 def make_python(session: nox.Session, interpreter: str, version: tuple[int, int]) -> str:

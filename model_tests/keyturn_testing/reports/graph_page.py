@@ -29,7 +29,7 @@ from keyturn_testing.reports.graph_words import (
     CardInWords,
     StepInWords,
     first_found,
-    places_between,
+    renamed_between,
     state_in_words,
     step_in_words,
 )
@@ -53,7 +53,7 @@ def recording_of(model: Model[World, Happening], *, symmetry: bool) -> Recorded:
     same = _same_names(model)
 
     def told(happening: Happening, after: World, first: World) -> StepInWords:
-        return step_in_words(happening, after, places_between(after, first, same) if symmetry else None)
+        return step_in_words(happening, after, renamed_between(after, first, same) if symmetry else None)
 
     return Recording(model, told, symmetry=symmetry)
 
@@ -129,7 +129,7 @@ def _told(step: StepInWords) -> Json:
         _plain(step.because),
         _plain(step.moves),
         step.effects,
-        _plain(step.places),
+        None if step.renamed is None else [[*step.renamed.cards], [*step.renamed.says]],
     ]
 
 

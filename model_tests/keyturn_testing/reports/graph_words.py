@@ -5,7 +5,6 @@ many that lead to a state. A card that has ended is told by its status alone, be
 """
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 from attrs import frozen
 
@@ -47,21 +46,25 @@ class CardInWords:
 
 @frozen
 class StateInWords:
-    """A state: each case with its account and whether it is open, and the cards in the order in which they were presented."""
+    """A state: each case with its account and whether it is open, and the cards as they were presented."""
 
     cases: tuple[tuple[str, str, str], ...]
     cards: tuple[CardInWords, ...]
 
 
-Places: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-"""Where each case and each card of a state stands in another one that is the same but for names."""
+@frozen
+class Renamed:
+    """Who is who in another state that is the same but for names: the new place of each card, and what has changed in words."""
+
+    cards: tuple[int, ...]
+    says: tuple[str, ...]
 
 
 @frozen
 class StepInWords:
     """A step: what is done, and to what; the fault that hits it; what comes back, and why; and what happened on the way.
 
-    `moves` are the transitions of cards, by their places. `places` says who is who afterwards, where names have changed.
+    `moves` are the transitions of cards, by their places. `renamed` says who is who afterwards, where names have changed.
     """
 
     kind: str
@@ -72,7 +75,7 @@ class StepInWords:
     because: tuple[str, ...]
     moves: tuple[tuple[int, str, str, str], ...]
     effects: int
-    places: Places | None = None
+    renamed: Renamed | None = None
 
 
 # ---- States ---------------------------------------------------------------------------------------------------------
@@ -80,12 +83,13 @@ class StepInWords:
 
 def state_in_words(world: World) -> StateInWords:
     """Return what the future of a world depends on."""
-    keys = [each.key for each in world.cases]
+    cases = sorted(world.cases, key=lambda each: each.key)
+    keys = [each.key for each in cases]
     dated = (each.expires_at for each in world.interactions if each.status in OPEN)
     deadlines = sorted({each for each in dated if each is not None and each > world.now})
     return StateInWords(
         cases=tuple(
-            (_case(each.key), _spelled(each.key.account), "closed" if each.closed else "open") for each in world.cases
+            (_case(each.key), _spelled(each.key.account), "closed" if each.closed else "open") for each in cases
         ),
         cards=tuple(
             CardInWords(keys.index(each.key), each.status.value, tuple(_facts(world, each, deadlines)))
@@ -136,7 +140,7 @@ def first_found(world: World) -> str:
 # ---- Steps ----------------------------------------------------------------------------------------------------------
 
 
-def step_in_words(happening: Happening, after: World, places: Places | None) -> StepInWords:
+def step_in_words(happening: Happening, after: World, renamed: Renamed | None) -> StepInWords:
     """Return a step in words; `after` is the world that it leads to, in which its cards have their places."""
     outcome, moved = happening.branch.outcome, happening.branch.happened
     cards = [each.id for each in after.interactions]
@@ -153,7 +157,7 @@ def step_in_words(happening: Happening, after: World, places: Places | None) -> 
             if isinstance(each, ops.LedgerEntry)
         ),
         effects=sum(isinstance(each, ops.Effect) for each in moved),
-        places=places,
+        renamed=renamed,
     )
 
 
@@ -183,21 +187,22 @@ def _command(world: World, name: str) -> str:
     return f"{_card(world, card)}{which}"
 
 
-def places_between(after: World, first: World, same: Callable[[World, World], bool]) -> Places | None:
-    """Return where the cases and cards of a world stand in another that is the same but for names; nothing where none moved.
+def renamed_between(after: World, first: World, same: Callable[[World, World], bool]) -> Renamed | None:
+    """Return who of a world is who in another that is the same but for names; nothing where nobody has another name.
 
     `same` says whether two worlds are the same with their names.
     """
-    several = len(after.interactions) > 1 or len(after.cases) > 1
-    if not several or after is first or same(after, first):
+    if after is first or same(after, first):
         return None
     here, there = state_in_words(after), state_in_words(first)
-    cases, cards = [0] * len(here.cases), [0] * len(here.cards)
-    for mine, its in zip(_by_looks(here), _by_looks(there), strict=True):
-        cases[mine[0]] = its[0]
-        for card, other in zip(mine[1], its[1], strict=True):
+    cards, says = [0] * len(here.cards), list[str]()
+    for (case, mine), (other_case, others) in zip(_by_looks(here), _by_looks(there), strict=True):
+        if here.cases[case] != there.cases[other_case]:
+            says.append(f"{here.cases[case][0]} is called {there.cases[other_case][0]}")
+        for card, other in zip(mine, others, strict=True):
             cards[card] = other
-    return tuple(cases), tuple(cards)
+    says.extend(f"card {card + 1} is called card {other + 1}" for card, other in enumerate(cards) if card != other)
+    return Renamed(tuple(cards), tuple(says))
 
 
 def _by_looks(state: StateInWords) -> list[tuple[int, list[int]]]:

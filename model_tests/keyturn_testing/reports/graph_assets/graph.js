@@ -2,8 +2,9 @@
 
 const VALUES = JSON.parse(document.getElementById("values").textContent);
 
-const TOLD = VALUES.told.map(([kind, subject, fault, outcome, refused, because, moves, effects, places], number) => ({
-  number, kind, subject, fault, outcome, refused: refused === 1, because, moves, effects, places,
+const TOLD = VALUES.told.map(([kind, subject, fault, outcome, refused, because, moves, effects, renamed], number) => ({
+  number, kind, subject, fault, outcome, refused: refused === 1, because, moves, effects,
+  places: renamed?.[0], renamed: renamed?.[1] ?? [],
 }));
 
 const STATES = VALUES.states.map(([cases, cards, found], number) => ({

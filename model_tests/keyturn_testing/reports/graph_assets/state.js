@@ -102,20 +102,14 @@ function aboutStep(told, alternatives) {
   const happens = [
     ...told.moves.map(([card, from, event, to]) => `card ${card + 1}: ${from} → ${to} (${event})`),
     ...(told.effects ? [counted(told.effects, "effect")] : []),
-    ...(told.places ? [namesChanged(told.places)] : []),
+    ...(told.renamed.length ? [told.renamed.join(", ")] : []), // interchangeable ones may have changed places
     ...(alternatives > 1 ? [`one of ${alternatives} that the contract admits`] : []),
-  ].filter((each) => each);
+  ];
   const why = told.because.length && !told.refused;
   return [
     happens.length ? el("p", { class: "happens" }, happens.join(" · ")) : "",
     why ? el("details", { class: "why" }, el("summary", {}, `why: ${told.because.join(", ")}`), reasonsShown(told.because)) : "",
   ];
-}
-
-/** Interchangeable cards may have changed places: which one is called what from here. */
-function namesChanged([cases, cards]) {
-  const changed = (places, thing) => places.flatMap((to, from) => (to === from ? [] : [`${thing} ${from + 1} is called ${thing} ${to + 1}`]));
-  return [...changed(cases, "case"), ...changed(cards, "card")].join(", ");
 }
 
 function toggleFaults() {

@@ -110,7 +110,7 @@ function historyOfCards() {
     for (const [card, from, event, to] of told.moves) (histories[card] ??= []).push({ from, event, to });
     if (told.places) {
       const moved = [];
-      told.places[1].forEach((to, from) => { moved[to] = histories[from]; });
+      told.places.forEach((to, from) => { moved[to] = histories[from]; });
       histories = moved;
     }
   }
