@@ -318,6 +318,14 @@ class TestLooks:
         ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (max(map(int, re.findall(r"\d+", ground))) < 60) is dark
 
+    def test_the_state_is_seen(self, open_page: Open) -> None:
+        """Where the page is long, whoever begins a walk is shown where it begins, and goes along it from there."""
+        page = open_page("one_card", width=390)
+        page.get_by_role("button", name="walk the witness of possible: a card is failed").click()
+        expect(state(page)).to_be_in_viewport()
+        page.locator("#forward").click()
+        expect(state(page)).to_have_text("State 1 of 28")
+
     def test_everything_has_a_name(self, open_page: Open) -> None:
         """Landmarks, headings and every control; what can be reached with Tab is seen to have the focus."""
         page = open_page("one_card")

@@ -26,7 +26,7 @@ function moveFocus(by) {
 }
 
 function nextWitness(by) {
-  const all = VALUES.properties.filter((each) => each.witness);
+  const all = PROPERTIES.filter((each) => each.witness);
   if (!all.length) return;
   const place = all.indexOf(followed());
   walkWitness(all[place < 0 ? (by > 0 ? 0 : all.length - 1) : (place + by + all.length) % all.length]);

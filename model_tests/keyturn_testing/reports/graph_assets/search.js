@@ -45,7 +45,7 @@ function showResults() {
     entries.length > MOST_RESULTS ? el("p", { class: "faint" }, `and ${entries.length - MOST_RESULTS} more`) : "",
   ] : [];
   fill("results", found ? [
-    results("States", found.states, (number) => button({ onclick: () => goToState(number) },
+    results("States", found.states, (number) => button({ onclick: () => goToFound(number) },
       el("b", {}, `State ${number}`), el("span", {}, ` ${stateWords(number)}`))),
     results("Actions", found.actions, (each) => button({ onclick: () => goToAction(each.first) },
       el("b", {}, each.name), el("span", { class: "faint" }, ` ${each.does}, in ${counted(each.states.size, "state")}; first in state ${each.first.of}`))),
@@ -54,6 +54,11 @@ function showResults() {
     ? `${counted(found.states.length, "state")}, ${counted(found.actions.length, "action")}`
     : "Words of states and of actions; all of them must fit.";
   showMap();
+}
+
+function goToFound(number) {
+  goToState(number);
+  showWhere();
 }
 
 /** The shortest way to a state in which an action is, and the action itself. */

@@ -33,6 +33,9 @@ function render() {
   keepInView(byId("path").querySelector("[aria-current]"));
 }
 
+/** Scroll the page to the state, where it is out of sight: whoever took an action or began a walk wants to see it. */
+const showWhere = () => byId("state-title").scrollIntoView({ block: "nearest" });
+
 /** Scroll a column of its own, never the page, so that an entry is seen. */
 function keepInView(entry) {
   const column = entry?.closest(".side");
@@ -48,7 +51,6 @@ function focusAgain(before) {
   const again = before.classList.contains("walk") && [...document.querySelectorAll(".walk")].find((each) => each.getAttribute("aria-label") === label);
   const title = byId("state-title");
   (again || title).focus({ preventScroll: true });
-  if (!again) title.scrollIntoView({ block: "nearest" });
 }
 
 byId("skip").addEventListener("click", (event) => {

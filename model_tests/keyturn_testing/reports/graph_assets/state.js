@@ -146,11 +146,13 @@ function showPath() {
 // ---- What must hold
 
 const SIGNS = { holds: "✓", broken: "✗", unknown: "?" };
+const URGENT = ["broken", "unknown", "holds"]; // what is read first
+const PROPERTIES = [...VALUES.properties].sort((one, other) => URGENT.indexOf(one.status) - URGENT.indexOf(other.status));
 const LETTERS = /^([A-Z][\d.]*(?:, [A-Z][\d.]*)*): (.*)$/;
 
 function showProperties() {
   const current = followed();
-  fill("properties", VALUES.properties.map((each) => {
+  fill("properties", PROPERTIES.map((each) => {
     const [, ids, says] = LETTERS.exec(each.name) ?? [null, "", each.name];
     const length = each.witness ? each.witness.length + each.cycle.length : 0;
     const way = each.status === "broken" ? "walk to where it breaks" : "walk the witness";

@@ -65,6 +65,7 @@ function goTo(steps, at) {
 function take(place) {
   const goesOn = walk.steps[walk.at] === place;
   goTo(goesOn ? walk.steps : [...walk.steps.slice(0, walk.at), place], walk.at + 1);
+  showWhere();
 }
 
 const canGoBack = () => walk.at > 0;
@@ -97,7 +98,10 @@ const followed = () => {
 
 const roundOf = (property) => property?.cycle.length ?? 0;
 
-const follow = (property) => goTo([...property.witness, ...property.cycle], 0);
+function follow(property) {
+  goTo([...property.witness, ...property.cycle], 0);
+  showWhere();
+}
 
 // ---- What each card went through
 
