@@ -1,48 +1,18 @@
-"""The page of an explored graph in a real browser: walking, refusals, witnesses, search, keys, addresses and looks."""
+"""The page of an explored graph in a real browser: walking, refusals, witnesses, search, keys and addresses."""
 
 import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from keyturn.card_world import CardBounds
+from keyturn.values import Json
 from keyturn_testing.reports.graph_page import graph, page_of
 
 from . import graphs
 from .conftest import Open
-
-
-def take(page: Page, action: str) -> None:
-    """Take the action with this name, of those that lead on."""
-    page.locator(".group.leads .take").filter(has=page.get_by_text(action, exact=True)).first.click()
-
-
-def steps(page: Page) -> list[str]:
-    """The actions of the path, in order."""
-    return page.locator("#path .name").all_inner_texts()
-
-
-def state(page: Page) -> Locator:
-    """The heading that names the state."""
-    return page.locator("#state-title")
-
-
-def search(page: Page) -> Locator:
-    """The field in which one searches."""
-    return page.get_by_role("searchbox", name="Search")
-
-
-def stories(page: Page) -> list[str]:
-    """What each card went through until now, in the order in which the cards are told."""
-    told = page.locator(".machine").evaluate_all("machines => machines.map(each => each.getAttribute('aria-label'))")
-    return [each.partition("Until now: ")[2].removesuffix(".") for each in told]
-
-
-def answered(page: Page) -> None:
-    """Present a card and answer it."""
-    for action in ("open a case · case 1", "present a blocking card · case 1", "answer: run it · card 1"):
-        take(page, action)
+from .reading import answered, search, state, steps, stories, take
 
 
 class TestWalking:
@@ -94,7 +64,7 @@ class TestWalking:
         page = open_page("one_card")
         take(page, "open a case · case 1")
         take(page, "present · case 1")
-        refused = page.get_by_role("region", name="rejected (stale_revision)")
+        refused = page.get_by_role("group", name="rejected (stale_revision)")
         expect(refused).to_contain_text("A response whose expected_case_revision is not the bound revision is refused")
         before = state(page).inner_text()
         refused.get_by_role("button", name="answer for another revision").click()
@@ -162,6 +132,24 @@ class TestWitnesses:
         page.keyboard.press("End")
         assert int(page.evaluate("location.hash.split('at=')[1]")) == round_trip
         expect(page.locator(".status")).to_have_text("resolving")
+
+    def test_several_with_one_witness(self, open_page: Open, tmp_path: Path) -> None:
+        """The one that was chosen is named, and the next one follows it; a witness without steps is said to be one."""
+        values = graph(*graphs.explored(CardBounds(cards=1, faults=False)), "1 card")
+        way: dict[str, Json] = {"status": "holds", "because": [], "witness": [0], "cycle": []}
+        values["properties"] = [{**way, "name": "one"}, {**way, "name": "two"}, {**way, "name": "three", "witness": []}]
+        file = tmp_path / "same.html"
+        file.write_text(page_of(values), encoding="utf-8")
+        page = open_page(file)
+        named = page.locator("#following strong")
+        page.get_by_role("button", name="walk the witness of two").click()
+        expect(named).to_have_text("two")
+        page.keyboard.press("W")
+        expect(named).to_have_text("one")
+        for name in ("two", "three"):
+            page.keyboard.press("w")
+            expect(named).to_have_text(name)
+        expect(page.locator("#following")).to_contain_text("it is the beginning itself")
 
     def test_what_a_property_says(self, open_page: Open) -> None:
         """The sentence of its requirement is one click away."""
@@ -299,73 +287,3 @@ class TestAddresses:
         expect(notice).to_be_hidden()
         page.evaluate(f"location.hash = {fragment!r}")
         expect(notice).to_be_visible()
-
-
-class TestLooks:
-    """It can be read by anybody, on any width, and shows texts as texts."""
-
-    @pytest.mark.parametrize(
-        ("name", "width", "dark"),
-        [("one_card", 1440, False), ("two_cards", 1000, True), ("two_cards", 390, False), ("one_card", 320, True)],
-    )
-    def test_no_width_is_too_narrow(self, open_page: Open, name: str, width: int, dark: bool) -> None:
-        """Nothing is wider than the window, with every fault and every search result shown."""
-        page = open_page(name, width=width, dark=dark)
-        for key in ("1", "1", "1", "1", "f"):
-            page.keyboard.press(key)
-        search(page).fill("card")
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (max(map(int, re.findall(r"\d+", ground))) < 60) is dark
-
-    def test_the_state_is_seen(self, open_page: Open) -> None:
-        """Where the page is long, whoever begins a walk is shown where it begins, and goes along it from there."""
-        page = open_page("one_card", width=390)
-        page.get_by_role("button", name="walk the witness of possible: a card is failed").click()
-        expect(state(page)).to_be_in_viewport()
-        page.locator("#forward").click()
-        expect(state(page)).to_have_text("State 1 of 28")
-
-    def test_everything_has_a_name(self, open_page: Open) -> None:
-        """Landmarks, headings and every control; what can be reached with Tab is seen to have the focus."""
-        page = open_page("one_card")
-        for landmark in ("main", "banner", "search"):
-            expect(page.get_by_role(landmark)).to_be_visible()
-        expect(page.get_by_role("navigation", name="Along the path")).to_be_visible()
-        assert page.locator("h1").count() == 1
-        unnamed = page.locator("button, input, summary").evaluate_all(
-            "all => all.filter(each => !each.labels?.length && !each.ariaLabel && !each.textContent.trim()).length"
-        )
-        assert unnamed == 0
-        for _ in range(12):
-            page.keyboard.press("Tab")
-            style = "getComputedStyle(document.activeElement)"
-            assert page.evaluate(f"{style}.outlineStyle === 'solid' && parseFloat({style}.outlineWidth) >= 2")
-
-    def test_a_part_of_a_graph(self, open_page: Open) -> None:
-        """It says that it is one; a state that was not looked beyond is marked, and says so too."""
-        page = open_page("incomplete")
-        expect(page.locator("#incomplete")).to_contain_text("the exploration ended at the bound of 20 states")
-        expect(page.locator("#verdict")).to_have_class("unknown")
-        unexpanded = page.locator("#map .unexpanded")
-        assert unexpanded.count() > 0
-        unexpanded.last.click()
-        expect(page.locator("#actions")).to_have_text(
-            "What can happen here is not known: the exploration ended at the bound of 20 states."
-        )
-
-    def test_texts_are_texts(self, open_page: Open, tmp_path: Path) -> None:
-        """Nothing in a name is markup, closes the element of the values, or is run."""
-        hostile = "</script><img src=x onerror=alert(1)><!--<script>&amp;\u2028\ud800"
-        values = graph(*graphs.explored(CardBounds(cards=1, faults=False)), hostile)
-        told = values["told"]
-        assert isinstance(told, list)
-        told[0][0] = hostile
-        file = tmp_path / "hostile.html"
-        file.write_text(page_of(values), encoding="utf-8")
-        page = open_page(file)
-        expect(page.locator("#about")).to_contain_text("</script><img src=x onerror=alert(1)><!--<script>&amp;")
-        page.keyboard.press("1")
-        expect(page.locator("#path")).to_contain_text("</script><img src=x onerror=alert(1)>")
-        search(page).fill("onerror")
-        assert page.locator("img:not([role])").count() == 0

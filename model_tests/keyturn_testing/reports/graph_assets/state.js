@@ -77,7 +77,7 @@ function refusalsShown(steps, alternatives) {
     const reasons = `${step.told.outcome} ${step.told.because.join()}`;
     alike.set(reasons, [...(alike.get(reasons) ?? []), step]);
   }
-  return [...alike.values()].map((same) => el("section", { class: "refusal", "aria-label": same[0].told.outcome },
+  return [...alike.values()].map((same) => el("div", { class: "refusal", role: "group", "aria-label": same[0].told.outcome },
     el("h4", { class: "outcome" }, same[0].told.outcome),
     el("div", { class: "why" }, reasonsShown(same[0].told.because)),
     el("ul", {}, same.map((step) => actionShown(step, 0, alternatives(step))))));
@@ -169,5 +169,7 @@ function showProperties() {
 
 function walkWitness(property) {
   follow(property);
-  if (!walk.steps.length) say("Its witness has no steps: it is at the beginning.");
+  if (walk.steps.length) return;
+  byId("following").hidden = false;
+  fill("following", el("strong", {}, property.name), ": its witness has no steps, it is the beginning itself.");
 }

@@ -3,7 +3,7 @@
 // `#via=0.3&then=2&at=17` is a path of three steps, two of them walked; each number is the place of a step among those that leave
 // its state. `at` is the state that is reached, so that an address of another graph is recognised.
 
-const walk = { steps: [], at: 0, wrong: "" };
+const walk = { steps: [], at: 0, wrong: "", chosen: null };
 
 /** The states along the path, the beginning first; they end where a step is not there. */
 function statesAlong(steps) {
@@ -88,17 +88,18 @@ const goToState = (number) => {
 
 // ---- Witnesses
 
-/** The property whose witness the path is, whole. */
-const followed = () => {
+/** The property whose witness the path is, whole; of several the one that was chosen. */
+function followed() {
+  if (!walk.steps.length) return undefined;
   const path = walk.steps.join(".");
-  const is = (each) => each.witness && [...each.witness, ...each.cycle].join(".") === path;
-  const several = VALUES.properties.filter(is);
-  return walk.steps.length ? several.find((each) => each.status === "broken") ?? several[0] : undefined;
-};
+  const several = VALUES.properties.filter((each) => each.witness && [...each.witness, ...each.cycle].join(".") === path);
+  return several.find((each) => each === walk.chosen) ?? several.find((each) => each.status === "broken") ?? several[0];
+}
 
 const roundOf = (property) => property?.cycle.length ?? 0;
 
 function follow(property) {
+  walk.chosen = property;
   goTo([...property.witness, ...property.cycle], 0);
   showWhere();
 }
