@@ -140,9 +140,8 @@ SUITE = "model_tests/suite"
 PURE_SUITES = ("model_tests/suite/kernel", "model_tests/suite/specs")
 # What is measured: these alone must reach every branch of the kernel, the stores and the specifications.
 COVERED_SUITES = (*PURE_SUITES, "model_tests/suite/sql")
-# What the pages are tested in: one of these on the PATH, or what this line installs on Debian and its kin.
+# What the pages that we write are tested in.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM = "sudo apt-get install --yes --no-install-recommends chromium"
 IMPORT_PACKAGES = ("keyturn", "keyturn_sql", "keyturn_specs", "keyturn_testing")
 
 # The same environments on every machine, whatever else is installed there.
@@ -162,7 +161,7 @@ def tests(session: nox.Session) -> None:
 
     What follows ``--`` goes to pytest, which then runs on the oldest Python only, and nothing is asked of the coverage.
     """
-    ensure_chromium(session)
+    ensure_program(session, BROWSERS, "chromium")
     interpreters = find_interpreters()
     (version, interpreter), *others = interpreters.items()
     if version != OLDEST:
@@ -222,7 +221,8 @@ def mutants(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measures speed and prints tables; a number never fails it. SPIN and a C compiler are what one part is compared with."""
     session.install(".[check]")
-    install_spin(session)
+    ensure_program(session, ("spin",), "spin")
+    ensure_program(session, ("gcc",), "gcc", "libc6-dev")
     session.run("python", "model_tests/bench/run.py", *session.posargs)
 
 
@@ -239,30 +239,27 @@ def in_parallel() -> tuple[str, ...]:
     return ("-n", str(os.cpu_count() or 1))
 
 
-def install_spin(session: nox.Session) -> None:
-    """Installs SPIN and a C compiler where that needs nobody's leave; elsewhere the bench says what is missing."""
-    is_there = shutil.which("spin") and shutil.which("gcc")
-    if is_there or os.geteuid() != 0 or not shutil.which("apt-get"):
-        return
-    session.run("apt-get", "update", "--quiet", external=True, log=False)
-    packages = ("spin", "gcc", "libc6-dev")
-    session.run("apt-get", "install", "--yes", "--no-install-recommends", *packages, external=True)
-
-
 def dotted(version: tuple[int, int]) -> str:
     """A version as people write it."""
     return ".".join(map(str, version))
 
 
-def ensure_chromium(session: nox.Session) -> None:
-    """Makes sure of a Chromium, in which the pages that we write are tested: installs one where that can be done."""
-    if any(map(shutil.which, BROWSERS)):
+def ensure_program(session: nox.Session, programs: tuple[str, ...], *packages: str) -> None:
+    """Makes sure of a program that comes in Debian's packages: one of these names is on the PATH, or it is installed here.
+
+    Where it cannot be, the session fails with the line that would install it.
+    """
+    if any(map(shutil.which, programs)):
         return
+    install = ("apt-get", "install", "--yes", "--no-install-recommends", *packages)
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        session.error(f"The tests need a browser ({', '.join(BROWSERS)}), and there is none on the PATH: {CHROMIUM}")
-    session.log("Installing Chromium (once)")
-    for command in ("apt-get update", CHROMIUM.removeprefix("sudo ")):
-        session.run(*command.split(), external=True, silent=True, env={"DEBIAN_FRONTEND": "noninteractive"})
+        wanted = " or ".join(programs)
+        session.error(
+            f"{wanted} is needed, and is not on the PATH. On Debian this installs it: sudo {' '.join(install)}"
+        )
+    session.log(f"Installing {' '.join(packages)} (once)")
+    for command in (("apt-get", "update"), install):
+        session.run(*command, external=True, silent=True, env={"DEBIAN_FRONTEND": "noninteractive"})
 
 
 def make_python(session: nox.Session, interpreter: str, version: tuple[int, int]) -> str:
