@@ -29,7 +29,8 @@ class Model(Generic[S, A]):
     """States and actions; `key` gives equal values to states with the same future, and none stands for the state itself.
 
     `symmetric` is a key that also makes no difference between states in which interchangeable instances have changed
-    places. `name` is the kind of an action, by which actions are counted; without one each action is a kind of its own.
+    places. `name` is the kind of an action, by which actions are counted; without one each action, which can then be hashed,
+    is a kind of its own.
     """
 
     initial: Callable[[], Iterable[S]]

@@ -9,6 +9,7 @@ the same tour.
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import TypeAlias, cast
 
 from attrs import frozen
@@ -94,7 +95,7 @@ def explored(terms: Terms, table: TransitionTable = STATUS_TABLE) -> list[list[E
             leaving.append((step, there))
             yield call, chosen.state
 
-    found = explore(Model(initial=lambda: (start,), steps=steps, key=_key))
+    found = explore(Model(initial=lambda: (start,), steps=steps, key=_key, name=attrgetter("operation")))
     numbers = {_key(state): number for number, state in enumerate(found.states)}
     return [[Edge(step=step, target=numbers[there]) for step, there in leaving] for leaving in edges]
 

@@ -21,7 +21,7 @@ class TestWalking:
     def test_the_beginning(self, open_page: Open) -> None:
         """What was explored, the verdict, and a state in which nothing is there."""
         page = open_page("one_card")
-        expect(page.locator("#about")).to_have_text("1 card: 28 states, 1822 transitions, 6 deep")
+        expect(page.locator("#about")).to_have_text("1 card: 28 states, 1910 transitions, 6 deep")
         expect(page.locator("#verdict")).to_have_text("✓ all 18 hold")
         expect(state(page)).to_have_text("State 0 of 28")
         expect(page.locator("#cards")).to_contain_text("no case, and no card")
