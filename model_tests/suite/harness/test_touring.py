@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from attrs import evolve
@@ -19,6 +20,7 @@ from keyturn.world import Command, Unfolding
 from keyturn_specs.cells import Cell, cells_of
 from keyturn_specs.goals import Goal, Reached, Succession, Transition
 from keyturn_specs.observations import Moment
+from keyturn_sql.store import SqlStore
 from keyturn_testing.engines.cover import around
 from keyturn_testing.mutants.tables import Consulted
 from keyturn_testing.reports.covering import coverage_of
@@ -191,6 +193,13 @@ def some_cells() -> tuple[Cell, ...]:
     """Every cell, or as many as the tests have time for: the session `mutants` takes all of them."""
     cells = cells_among(tour_of(EVERYTHING).goals)
     return cells if os.environ.get("KEYTURN_CELLS") == "all" else cells[::23]
+
+
+def test_the_sqlite_store(tmp_path: Path) -> None:
+    """The store that ships meets every cell, and nothing fails."""
+    record = held(lambda: SqlStore.open_test(tmp_path / "cards.db"), engines=("cover",))
+    assert not record.failures
+    assert [each.missing for each in coverage_of(record)] == [()] * 4
 
 
 class TestOneWrongCell:

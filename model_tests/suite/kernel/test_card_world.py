@@ -1,5 +1,6 @@
 """The card world, explored: how many states there are, that nothing is lost by symmetry, and that every property can break."""
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -11,10 +12,10 @@ from keyturn.branches import Branch, Outcome, Unheard
 from keyturn.capabilities import ALL_CLAIMS, Capability
 from keyturn.card_properties import liveness, safety
 from keyturn.card_world import CardBounds, Happening, card_model, outcome_of, symmetric_key
-from keyturn.cards import Interaction
+from keyturn.cards import Interaction, Result
 from keyturn.explore import Bounds, Exploration, explore
 from keyturn.faults import FaultKind
-from keyturn.responses import Accepted, RefusalCode, Rejected
+from keyturn.responses import Accepted, Dismissed, RefusalCode, Rejected
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.world import World
 
@@ -36,6 +37,12 @@ REDUCED = {
 }
 """The distinct states with symmetry."""
 
+LARGE = {CardBounds(cards=3, cases=2): 11_942}
+"""The distinct states with symmetry of what takes minutes: the session `exploration` takes them, with every fault."""
+
+IN_TIME = REDUCED | (LARGE if os.environ.get("KEYTURN_EXPLORE") == "all" else {})
+"""What there is time for."""
+
 
 class TestCounts:
     """The numbers of states are pinned: whatever changes the contract changes them."""
@@ -46,7 +53,7 @@ class TestCounts:
         found = explore(card_model(bounds), (*safety(), *liveness()))
         assert (len(found.states), found.complete, found.broken) == (states, True, ())
 
-    @pytest.mark.parametrize(("bounds", "states"), REDUCED.items(), ids=str)
+    @pytest.mark.parametrize(("bounds", "states"), IN_TIME.items(), ids=str)
     def test_every_class_of_states(self, bounds: CardBounds, states: int) -> None:
         """With symmetry there are as many as classes among all states, where those are counted too."""
         found = explore(card_model(bounds), safety(), symmetry=True)
@@ -85,7 +92,7 @@ def spoiled(spoil: Spoil) -> Exploration[World, Happening]:
     def happens(world: World, operation: ops.Operation) -> tuple[Branch, ...]:
         return tuple(spoil(world, operation, each) for each in admissible(world, operation, ALL_CLAIMS))
 
-    model = card_model(CardBounds(cards=2, faults=False), happens=happens)
+    model = card_model(CardBounds(cards=2), happens=happens)
     return explore(model, safety(), symmetry=True, bounds=Bounds(states=150))
 
 
@@ -136,6 +143,20 @@ def _refuses_what_it_takes(world: World, operation: ops.Operation, branch: Branc
     return evolve(branch, outcome=Rejected(code=RefusalCode.UNAVAILABLE)) if taken else branch
 
 
+def _dismisses_what_is_overdue(world: World, operation: ops.Operation, branch: Branch) -> Branch:
+    late = isinstance(branch.outcome, Rejected) and branch.outcome.code is RefusalCode.EXPIRED
+    if not isinstance(operation, ops.CardDismiss) or not late:
+        return branch
+    result = Result(card=operation.card, effects=(), case_revision=world.cases[0].revision)
+    return evolve(with_status(branch, S.DISMISSED, S.ACTIVE, S.EXPIRED), outcome=Dismissed(result=result))
+
+
+def _runs_before_it_is_written(world: World, operation: ops.Operation, branch: Branch) -> Branch:
+    crashed = isinstance(branch.outcome, Unheard) and branch.outcome.fault is FaultKind.CRASH_BEFORE_COMMIT
+    whole = admissible(evolve(world, armed=()), operation, ALL_CLAIMS)[0] if crashed else branch
+    return evolve(branch, happened=whole.happened)
+
+
 SPOILED: tuple[tuple[str, Spoil], ...] = (
     ("I5.1", _two_questions),
     ("I14.3", _stays_in_flight),
@@ -145,6 +166,8 @@ SPOILED: tuple[tuple[str, Spoil], ...] = (
     ("I14.1", _runs_twice),
     ("L9", _runs_nothing),
     ("I7.9", _refuses_what_it_takes),
+    ("I13.1, I19.5", _dismisses_what_is_overdue),
+    ("I6.2, I14.6", _runs_before_it_is_written),
 )
 
 

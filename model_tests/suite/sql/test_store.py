@@ -143,8 +143,8 @@ def test_every_field_of_every_record_is_kept() -> None:
         rows.METRICS,
     ):
         assert set(shape.fields) == {each.name for each in attrs.fields(shape.kind)}
-    slices = {"cases", "interactions", "commands"}
-    assert set(rows.WORLD.fields) | slices == {each.name for each in attrs.fields(World)}
+    slices, machine = {"cases", "interactions", "commands"}, {"table"}
+    assert set(rows.WORLD.fields) | slices | machine == {each.name for each in attrs.fields(World)}
 
 
 def test_every_operation_has_a_slice_or_a_history() -> None:
