@@ -38,7 +38,7 @@ LAST_INSTANT = Instant(253_402_300_799_999)
 """The last instant that RFC 3339 can write: 9999-12-31T23:59:59.999Z."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:[0-5]\d)", re.ASCII)
 _NUL = re.compile(r"(?<!\\)(\\\\)*\\u0000")
 
 

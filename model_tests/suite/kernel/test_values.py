@@ -107,7 +107,16 @@ class TestTimes:
             return
         assert instant(rfc3339(moment)) == moment
 
-    @pytest.mark.parametrize("text", ["2026-01-01T12:00:00+24:00", "2026-01-01T24:00:00Z", "2026-01-01T12:00:00+1:00"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "2026-01-01T12:00:00+24:00",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T12:00:00+1:00",
+            "2026-01-01T12:00:00+05:60",
+            "2026-01-01T12:00:00-05:99",
+        ],
+    )
     def test_an_offset_is_within_a_day(self, text: str) -> None:
         """Two digits of hours and two of minutes, within their ranges."""
         with pytest.raises(ValueError, match=r"."):
