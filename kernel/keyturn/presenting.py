@@ -85,6 +85,7 @@ def _write(start: Unfolding, operation: CardPresent, superseded: Interaction | N
         expires_at=due,
     )
     invalidated = () if superseded is None else (superseded.id,)
-    outcome = Presented(card=view(interaction), invalidated=invalidated)
+    unfolding = unfolding.write(interaction)
+    outcome = Presented(card=view(unfolding.world.interactions[-1]), invalidated=invalidated)
     because = {"I5.3"} if superseded is not None else {"I5.9", "I5.6"} if operation.blocking else {"I5.7"}
-    return branch(unfolding.write(interaction), outcome, *because)
+    return branch(unfolding, outcome, *because)

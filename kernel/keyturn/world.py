@@ -127,13 +127,14 @@ class Unfolding:
         return InteractionStatus(self.world.table.step(status, event))
 
     def write(self, interaction: Interaction) -> "Unfolding":
-        """Store a new interaction: the `present` of the ledger (I6.1)."""
+        """Store a new interaction, in the status that `present` leads to: the first entry of its ledger (I6.1)."""
+        interaction = evolve(interaction, status=self._next(UNWRITTEN, InteractionEvent.PRESENT))
         entry = LedgerEntry(
             seq=0,
             at=self.world.now,
             card=interaction.id,
             event=InteractionEvent.PRESENT,
-            to_status=self._next(UNWRITTEN, InteractionEvent.PRESENT),
+            to_status=interaction.status,
             cause=Cause(),
         )
         return Unfolding(

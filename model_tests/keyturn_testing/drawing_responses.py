@@ -144,7 +144,8 @@ def answer_wrong_revision(situation: Situation, pick: Pick) -> Call:
     """Answer a fresh card with a revision that it is not bound to."""
     card = pick([each for each in fresh_cards(situation) if each.believed.case_revision is not None])
     key = card.believed.key
-    revision = {"$revision": [key.account, key.workflow, key.case], "plus": pick((1, 7))}
+    earlier = (-1, -1) if card.believed.case_revision != 1 else ()
+    revision = {"$revision": [key.account, key.workflow, key.case], "plus": pick((1, 7, *earlier))}
     return response_to(card, card.believed.payload.options[0].id, expected_case_revision=revision)
 
 

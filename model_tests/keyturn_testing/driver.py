@@ -95,7 +95,7 @@ class Driver:
         self.revisions |= after.revisions
         memory = self.oracle.memory
         explanation = self.oracle.explain(operation, outcome, after, restarted=self.restarted)
-        self._count(explanation.moment)
+        self._count(explanation)
         observation = Observation(
             operation=operation,
             outcome=outcome if not isinstance(outcome, Failure) else None,
@@ -133,9 +133,10 @@ class Driver:
         view = self.snapshot.cards.get(found)
         return {} if view is None else {"card": write(view)}
 
-    def _count(self, moment: Moment) -> None:
+    def _count(self, explanation: Explanation) -> None:
+        moment = explanation.moment
         self.counts.steps += 1
-        self.counts.covered.update(goals_of(moment))
+        self.counts.covered.update(goals_of(moment, explanation.entries))
         for each in self.requirements:
             if each.applies(moment):
                 self.counts.add(each.id)

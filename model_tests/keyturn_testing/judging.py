@@ -13,7 +13,7 @@ from keyturn.handshake import Description
 from keyturn.values import Json
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS, missing_claims
 from keyturn_specs.observations import Moment, Observation
-from keyturn_specs.requirement import ByBranch, ByInvariant, Requirement
+from keyturn_specs.requirement import ByBranch, ByInvariant, Family, Requirement
 from keyturn_testing.oracle import Difference, Explanation
 
 UNATTRIBUTED = "unattributed"
@@ -97,7 +97,7 @@ def broken_by(seen: Observation, explanation: Explanation, requirements: tuple[R
         if isinstance(each.judged_by, ByInvariant) and (words := each.judged_by.broken(seen)) is not None
     ]
     if explanation.hypotheses:
-        return tuple(found)
+        return _worst_first(found)
     because = explanation.moment.branch.because
     demanded = [each for each in requirements if isinstance(each.judged_by, ByBranch) and each.id in because]
     areas = {each.area for each in explanation.differences}
@@ -105,12 +105,17 @@ def broken_by(seen: Observation, explanation: Explanation, requirements: tuple[R
     words = in_words(explanation.differences)
     found += [Broken(requirement=each.id, seen=words) for each in concerned or ([] if found else demanded)]
     if found:
-        return tuple(found)
+        return _worst_first(found)
     judged = {each.id for each in requirements}
     unclaimed = tuple(sorted(each for each in because if each in BY_ID and each not in judged))
     if unclaimed:
         raise NotJudged(unclaimed)
     return (Broken(requirement=UNATTRIBUTED, seen=words),)
+
+
+def _worst_first(found: list[Broken]) -> tuple[Broken, ...]:
+    """Blame the trail of evidence last: where a card went wrong its ledger and its counters are wrong as well."""
+    return tuple(sorted(found, key=lambda each: BY_ID[each.requirement].family is Family.EVIDENCE))
 
 
 def in_words(differences: tuple[Difference, ...]) -> str:

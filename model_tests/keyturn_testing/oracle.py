@@ -25,6 +25,7 @@ from keyturn.operations import (
     Effects,
     FaultArm,
     Ledger,
+    LedgerEntry,
     Operation,
     Restart,
     StateExport,
@@ -68,6 +69,14 @@ class Explanation:
     hypotheses: tuple[Hypothesis, ...]
     moment: Moment
     differences: tuple[Difference, ...] = ()
+
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """The transitions that happened in the step, a sweep of the system's own included; none where nothing explains it."""
+        if not self.hypotheses:
+            return ()
+        before, after = self.moment.state.history.batches, self.hypotheses[0].state.history.batches
+        return tuple(entry for batch in after[len(before) :] for entry in batch)
 
 
 def translate(operation: Operation, hypothesis: Hypothesis, memory: Memory) -> Operation:

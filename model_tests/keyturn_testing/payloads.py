@@ -106,7 +106,7 @@ def payload(
     if kind is InteractionKind.MULTI_SELECT:
         options = answering(number)
     if offered is not None:
-        options = [each for each in options if _kind_of(each) in offered]
+        options = [each for each in options if kind_of(each) in offered]
     if twin is not None and options:
         options = _with_twin(options, twin)
     written: dict[str, Json] = {"title": f"Question {number % 3}?", "options": list(options)}
@@ -151,6 +151,7 @@ def _with_twin(options: Sequence[dict[str, Json]], form: str) -> Sequence[dict[s
     return (first, *options[1:], other)
 
 
-def _kind_of(option: Mapping[str, Json]) -> Json:
+def kind_of(option: Mapping[str, Json]) -> str:
+    """Return the kind of an option's action."""
     action = option["action"]
-    return action["kind"] if isinstance(action, Mapping) else None
+    return str(action["kind"]) if isinstance(action, Mapping) else ""

@@ -15,6 +15,7 @@ from keyturn.errors import Unreadable
 from keyturn.handshake import Description
 from keyturn.wire import write
 from keyturn_specs.catalogue import BY_ID, missing_claims
+from keyturn_specs.goals import Goal
 from keyturn_specs.observations import Moment
 from keyturn_specs.requirement import Requirement
 from keyturn_testing.dealing import Left
@@ -25,7 +26,7 @@ from keyturn_testing.engines.cover import around, take_tour
 from keyturn_testing.engines.scenarios import claimed_scenarios, run_scenario
 from keyturn_testing.engines.stateful import Plan, run_batch
 from keyturn_testing.intents import INTENTS
-from keyturn_testing.judging import Finding, Violation, judged_requirements
+from keyturn_testing.judging import Finding, NotJudged, Violation, judged_requirements
 from keyturn_testing.replaying import replay, reproduces
 from keyturn_testing.shrinking import shrink
 from keyturn_testing.systems.base import Breakdown, BrokenRequest, System
@@ -59,6 +60,9 @@ BATCHES = 8
 FEWEST = 4
 """How many examples a batch has at least, while the budget lasts."""
 
+MOST_TAKEN = 3
+"""How often a trace of the tour is taken at most: a reply that was lost can hide what it is for."""
+
 MOST_FAILURES = 20
 """How many failures a run records before it stops: past it nothing new is learnt."""
 
@@ -80,7 +84,8 @@ class Record:
     """What a run has found so far; a report is made from it, also when the run was cut short.
 
     `last` is the example that a breakdown ended; `known` and `flaky` are the reasons of the known failures and of what is
-    flaky, by requirement.
+    flaky, by requirement. `toured` says that the cover engine was asked; `elsewhere` are the cells of which a step of the tour
+    met another one, because the system had used a freedom that the text leaves it.
     """
 
     description: Description
@@ -97,6 +102,8 @@ class Record:
     interrupted: bool = False
     examples: int = 0
     digest: str = ""
+    toured: bool = False
+    elsewhere: set[Goal] = field(factory=set)
 
     @property
     def terms(self) -> Terms:
@@ -213,24 +220,33 @@ class Run:
         return is_masked
 
     def _cover(self) -> None:
+        """Take the tour; a trace is taken again, a few times, where something that it is for was missed without a failure."""
+        self.record.toured = True
         traces = tour_of(self.record.terms).traces
         for number, trace in enumerate(traces, 1):
             self.progress(self.record, f"part {number} of {len(traces)} of the tour")
-            left: Sequence[TourStep] = trace
-            while left and len(self.record.failures) < MOST_FAILURES:
-                left = self._tour(left)
+            goals = {goal for step in trace for goal in step.goals}
+            for _ in range(MOST_TAKEN):
+                whole = self._took(trace)
+                if not whole or goals - self.record.elsewhere <= self.record.counts.covered.keys():
+                    break
 
-    def _tour(self, steps: Sequence[TourStep]) -> Sequence[TourStep]:
-        """Take one trace of the tour; return what is left of it where a step failed."""
-        driver, at = self._driver(), 0
-        try:
-            for number in take_tour(driver, steps, self._masked()):
-                at = number
-        except Violation as found:
-            tried = [str(each) for each in cells_among(steps[at].goals)]
-            self._fail(found.finding, tuple(driver.steps), f"tour: {'; '.join(tried) or steps[at].call.operation}")
-            return around(steps, at)
-        return ()
+    def _took(self, trace: Sequence[TourStep]) -> bool:
+        """Take one trace of the tour, and what is left of it behind each step that failed; return whether none did."""
+        left, whole = trace, True
+        while left and len(self.record.failures) < MOST_FAILURES:
+            driver, at = self._driver(), 0
+            try:
+                for number in take_tour(driver, left, self._masked(), self.record.elsewhere.add):
+                    at = number
+                return whole
+            except NotJudged:
+                pass
+            except Violation as found:
+                tried = [str(each) for each in cells_among(left[at].goals)]
+                self._fail(found.finding, tuple(driver.steps), f"tour: {'; '.join(tried) or left[at].call.operation}")
+            left, whole = around(left, at), False
+        return whole
 
     def _scenarios(self) -> None:
         for scenario in claimed_scenarios(self.claims, self.record.description.offers):

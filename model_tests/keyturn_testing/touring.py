@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 from attrs import frozen
 
 from keyturn.explore import Model, explore
-from keyturn.operations import Operation
+from keyturn.operations import LedgerEntry, Operation
 from keyturn.store import State, possibilities
 from keyturn.table import STATUS_TABLE, TransitionTable
 from keyturn.values import Json
@@ -26,7 +26,7 @@ from keyturn_specs.goals import Goal, goals_of
 from keyturn_specs.observations import Moment
 from keyturn_testing.driver import START
 from keyturn_testing.traces import Call, Context
-from keyturn_testing.tries import CASE, Terms, tries
+from keyturn_testing.tries import CASE, OPENED, Terms, tries
 
 
 @frozen(kw_only=True)
@@ -73,7 +73,8 @@ def operation_of(call: Call, world: World) -> Operation:
         for number, each in enumerate(world.interactions, 1)
     }
     commands = {f"answer-{number}": {"command": each.id} for number, each in enumerate(world.commands, 1)}
-    names = Context({**cards, **commands}, {each.key: each.revision for each in world.cases})
+    opened = {OPENED: {"revision": 1}}
+    names = Context({**opened, **cards, **commands}, {each.key: each.revision for each in world.cases})
     return read_operation(call.operation, cast(Json, names.resolve(call.params)))
 
 
@@ -89,7 +90,8 @@ def explored(terms: Terms, table: TransitionTable = STATUS_TABLE) -> list[list[E
         for call in tries(state.world, terms):
             operation = operation_of(call, state.world)
             chosen = possibilities(state, operation, terms.claims)[0]
-            goals = goals_of(Moment(state=state, operation=operation, branch=chosen.branch, claims=terms.claims))
+            moment = Moment(state=state, operation=operation, branch=chosen.branch, claims=terms.claims)
+            goals = goals_of(moment, [each for each in chosen.branch.happened if isinstance(each, LedgerEntry)])
             there = _key(chosen.state)
             step = TourStep(call=call, goals=frozenset(goals), stays=there == here)
             leaving.append((step, there))
@@ -103,7 +105,7 @@ def explored(terms: Terms, table: TransitionTable = STATUS_TABLE) -> list[list[E
 def _key(state: State) -> Hashable:
     """What the cells of a card depend on, now and later."""
     world = state.world
-    cases = tuple(each.closed for each in world.cases)
+    cases = tuple((each.closed, not world.interactions and each.revision > 1) for each in world.cases)
     cards = tuple(
         (
             each.status,

@@ -6,14 +6,14 @@ world here is the model's: one case and one card that is looked at, and a second
 
 from collections.abc import Iterator, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from keyturn.capabilities import Capability, Claims
 from keyturn.cards import ActionClass, DeclineAndRecord, FreeformKind, Interaction, InteractionKind, InteractionOption
 from keyturn.status import InteractionStatus
-from keyturn.values import CaseKey
-from keyturn.world import Settlement, World
-from keyturn_testing.payloads import LONGEST_TEXT, payload
+from keyturn.values import CaseKey, Json
+from keyturn.world import Case, Settlement, World
+from keyturn_testing.payloads import LONGEST_TEXT, kind_of, payload
 from keyturn_testing.traces import Call
 
 CASE = CaseKey("acme", "trip", "case-1")
@@ -23,6 +23,12 @@ NEVER = CaseKey("acme", "trip", "case-2")
 OWNER: Mapping[str, object] = {"account": "acme", "conversation": "chat-1"}
 STRANGER: Mapping[str, object] = {"account": "globex", "conversation": "chat-1"}
 ELSEWHERE: Mapping[str, object] = {"account": "acme", "conversation": "chat-2"}
+
+OPENED = "opened"
+"""The label of the opening of the case."""
+
+FIRST_REVISION: Mapping[str, object] = {"$ref": f"{OPENED}/revision", "else": 1}
+"""The revision that the case had when it was opened: every card is bound to a later one."""
 
 SPAN_SECONDS = 60
 """How long a card can be answered, where there is a clock."""
@@ -46,7 +52,7 @@ class Terms:
     claims: Claims
     kinds: tuple[InteractionKind, ...]
     actions: frozenset[str] | None = None
-    # One kind for each class of action, found once.
+    # The kinds that have every action, found once.
     asked: tuple[InteractionKind, ...] = field(init=False)
 
     @asked.default
@@ -61,9 +67,14 @@ class Terms:
         return tuple(chosen)
 
     def _actions(self, kind: InteractionKind) -> frozenset[str]:
-        return frozenset(_kind_of_action(each) for each in _options(self.payload(kind)))
+        options = self.payload(kind)["options"]
+        return (
+            frozenset(kind_of(each) for each in options if isinstance(each, dict))
+            if isinstance(options, list)
+            else frozenset()
+        )
 
-    def payload(self, kind: InteractionKind) -> Mapping[str, object]:
+    def payload(self, kind: InteractionKind) -> Mapping[str, Json]:
         """What a card of a kind asks."""
         return payload(kind, 1, text=Capability.FREEFORM in self.claims, offered=self.actions)
 
@@ -72,43 +83,63 @@ class Terms:
         return self.claims >= set(capabilities)
 
 
-def _options(written: Mapping[str, object]) -> list[Mapping[str, object]]:
-    options = written["options"]
-    return options if isinstance(options, list) else []
-
-
-def _kind_of_action(option: Mapping[str, object]) -> str:
-    action = option["action"]
-    return str(action["kind"]) if isinstance(action, Mapping) else ""
-
-
 def tries(world: World, terms: Terms) -> Iterator[Call]:
     """Yield everything that is tried in a world.
 
     What cannot show anything new is left out, so that the tour stays short: of a card that is bound to no revision, and of one
     that was given back, only what moves it is tried; a record moves or a deadline passes once; nothing is tried where a case
-    has been closed over a card, and beside a second card only what is asked of one that was replaced.
+    has been closed over a card; and a second card is there to be taken along, or to take the first one's place.
     """
     case = world.case(CASE)
     if case is None:
-        yield _on_case("case.open")
+        yield evolve(_on_case("case.open"), label=OPENED)
         yield _present(terms, terms.asked[0], NEVER)
         yield from _of_case(terms, NEVER)
-        return
-    card = next(iter(world.interactions), None)
-    if card is None:
-        yield from _of_case(terms, CASE)
-        yield from [_present(terms, terms.asked[0])] if case.closed else _first_cards(terms)
+    elif not world.interactions:
+        yield from _before_cards(case, terms)
     elif len(world.interactions) > 1:
-        if card.status is InteractionStatus.INVALIDATED:
-            yield from _answers(world, card, terms)
-    elif not case.closed and card.blocking is terms.claimed(Capability.BLOCKING):
-        yield from _answers(world, card, terms)
+        yield from _of_two(world, terms)
+    elif not case.closed:
+        (card,) = world.interactions
+        if card.blocking is not terms.claimed(Capability.BLOCKING):
+            yield from _of_case(terms, CASE)
+            return
         yield from _commands(world, card, terms)
-        yield from _of_case(terms, CASE)
+        if card.resolved_option is not None and card.resolved_option not in _one_a_class(card):
+            return
+        # A sweep must expire what is overdue; a refused answer may.
         yield from _time(world, card, terms)
+        yield from _answers(world, card, terms)
+        yield from _of_case(terms, CASE)
         if card.case_revision is not None:
-            yield from _second_cards(terms)
+            yield from _second_cards(world, card, terms)
+
+
+def _before_cards(case: Case, terms: Terms) -> Iterator[Call]:
+    """Cards are presented when the record has moved once, so that there is an earlier revision than theirs."""
+    yield from _of_case(terms, CASE)
+    if case.closed:
+        yield _present(terms, terms.asked[0])
+    elif not terms.claimed(Capability.REVISIONS) or case.revision > 1:
+        yield from _first_cards(terms)
+
+
+def _of_two(world: World, terms: Terms) -> Iterator[Call]:
+    card, second = world.interactions
+    only_so = not terms.claims & {Capability.REVISIONS, Capability.ADMINISTRATIVE}
+    if card.status is InteractionStatus.INVALIDATED and only_so:
+        yield from _answers(world, card, terms)
+    elif second.status is InteractionStatus.ACTIVE and not second.blocking:
+        if card.status is InteractionStatus.ACTIVE and not world.commands:
+            yield from (_answer_to(world, card).sent(each) for each in _moving_answers(world, card))
+        yield from _commands(world, card, terms)
+
+
+def _moving_answers(world: World, card: Interaction) -> Iterator[Mapping[str, object]]:
+    """The answers by which the record moves, now or when their command commits."""
+    for option in _distinct(card):
+        if option.action.action_class is ActionClass.AUTHORISES or isinstance(option.action, DeclineAndRecord):
+            yield _answer_to(world, card).right(option)
 
 
 def _is_as_presented(world: World, card: Interaction) -> bool:
@@ -171,14 +202,21 @@ def _first_cards(terms: Terms) -> Iterator[Call]:
         yield _present(terms, first, blocking=False)
     yield _present(terms, first, payload={**terms.payload(first), "options": []})
     if terms.claimed(Capability.FOR_REVISION):
-        yield _present(terms, first, for_revision={"$revision": [*_named(CASE).values()], "plus": 1})
+        for revision in ({"$revision": [*_named(CASE).values()], "plus": 1}, FIRST_REVISION):
+            yield _present(terms, first, for_revision=revision)
 
 
-def _second_cards(terms: Terms) -> Iterator[Call]:
-    """Cards that come when there is one: whether it takes the slot, gives way, or has left it (I5)."""
+def _second_cards(world: World, card: Interaction, terms: Terms) -> Iterator[Call]:
+    """Cards that come when there is one: beside it, or wanting its place, which it holds, gives up or has left (I5)."""
+    first = terms.asked[0]
+    if card.status is InteractionStatus.ACTIVE and _is_as_presented(world, card) and not world.commands:
+        yield _present(terms, first, number=2, blocking=False)
     for asked in (Capability.REFUSE, Capability.REPLACE):
         if terms.claimed(Capability.BLOCKING, asked):
-            yield _present(terms, terms.asked[0], number=2, on_occupied=asked.value)
+            yield _present(terms, first, number=2, on_occupied=asked.value)
+            if terms.claimed(Capability.OWNERS):
+                elsewhere = ELSEWHERE["conversation"]
+                yield _present(terms, first, number=2, on_occupied=asked.value, conversation=elsewhere)
 
 
 def _reads(terms: Terms) -> Iterator[Call]:
@@ -219,19 +257,34 @@ class _Answer:
 
 
 def _answers(world: World, card: Interaction, terms: Terms) -> Iterator[Call]:
-    """Answer a card, rightly with each class of option and wrongly in every way."""
-    answer = _Answer(card, f"answer-{len(world.commands) + 1}")
-    options = _distinct(card)
-    ends = [each.settlement for each in world.commands]
-    may_run = card.status is not InteractionStatus.ACTIVE or ends in ([], [GIVEN_BACK])
-    for option in options:
-        if may_run or option.action.action_class is not ActionClass.AUTHORISES:
-            yield answer.sent(answer.right(option))
+    """Answer a card, rightly with each of its actions and wrongly in every way."""
+    answer = _answer_to(world, card)
+    yield from _right_answers(world, card)
     if terms.claimed(Capability.DISMISS):
         yield _dismissal(answer)
     if card.case_revision is not None and len(world.commands) < MOST_COMMANDS:
-        yield from _wrong_answers(world, answer, answer.right(options[0]), terms)
+        yield from _wrong_answers(world, answer, answer.right(_distinct(card)[0]), terms)
         yield from _reads(terms)
+
+
+def _answer_to(world: World, card: Interaction) -> _Answer:
+    return _Answer(card, f"answer-{len(world.commands) + 1}")
+
+
+def _right_answers(world: World, card: Interaction) -> Iterator[Call]:
+    """Choose each action once, or none, one and several options of a set; a second command follows one that was given back."""
+    answer, options = _answer_to(world, card), _distinct(card)
+    if card.kind is InteractionKind.MULTI_SELECT:
+        for count in range(len(options) + 1):
+            yield answer.sent({**answer.right(options[0]), "option_ids": [each.id for each in options[:count]]})
+        return
+    ends = [each.settlement for each in world.commands]
+    may_run = card.status is not InteractionStatus.ACTIVE or ends in ([], [GIVEN_BACK])
+    if card.status is not InteractionStatus.ACTIVE:
+        options = tuple(each for each in options if each.id in _one_a_class(card))
+    for option in options:
+        if may_run or option.action.action_class is not ActionClass.AUTHORISES:
+            yield answer.sent(answer.right(option))
 
 
 def _wrong_answers(world: World, answer: _Answer, right: Mapping[str, object], terms: Terms) -> Iterator[Call]:
@@ -258,11 +311,12 @@ def _wrong_answers(world: World, answer: _Answer, right: Mapping[str, object], t
         yield from (_dismissal(answer, somebody, changes) for somebody, changes in wrong)
 
 
-def _wrong_revisions(world: World, card: Interaction) -> Iterator[Mapping[str, object] | None]:
-    """None at all, one that never was, and the current one where the card is bound to another."""
+def _wrong_revisions(world: World, card: Interaction) -> Iterator[object]:
+    """None at all, a later and an earlier one than its own, and the current one where the card is bound to another."""
     current: Mapping[str, object] = {"$revision": [*_named(CASE).values()]}
     yield None
     yield {**current, "plus": 1}
+    yield FIRST_REVISION
     if card.case_revision != world.revision(CASE):
         yield current
 
@@ -274,12 +328,17 @@ def _dismissal(answer: _Answer, somebody: Mapping[str, object] = OWNER, changes:
 
 
 def _distinct(card: Interaction) -> tuple[InteractionOption, ...]:
-    """One option for each class of action, the one that it was answered with among them; of a set, its first two."""
+    """One option for each kind of stored action, the first; of a set, its first two."""
     options = card.payload.options
     if card.kind is InteractionKind.MULTI_SELECT:
         return options[:2]
-    by_class = {(each.action.action_class, isinstance(each.action, DeclineAndRecord)): each for each in options[::-1]}
-    return tuple(by_class.values())[::-1]
+    first = {each.action.kind: each for each in options[::-1]}
+    return tuple(each for each in options if first[each.action.kind] is each)
+
+
+def _one_a_class(card: Interaction) -> tuple[str, ...]:
+    """The first option of each class of action: of a card that has ended, the others would show nothing new."""
+    return tuple({each.action.action_class: each.id for each in _distinct(card)[::-1]}.values())
 
 
 def _wrong_texts(answer: _Answer, card: Interaction) -> Iterator[Call]:

@@ -14,9 +14,9 @@ from attrs import frozen
 from keyturn import operations as ops
 from keyturn.answerability import problems_of
 from keyturn.capabilities import Capability
-from keyturn.cards import ActionClass, DeclineAndRecord, Interaction, InteractionKind, InteractionOption
+from keyturn.cards import DeclineAndRecord, Interaction, InteractionKind, InteractionOption
 from keyturn.responses import RefusalCode, options_of, policy_of, readings, refusal_of_text
-from keyturn.status import UNWRITTEN
+from keyturn.status import UNWRITTEN, InteractionStatus
 from keyturn.table import OPEN
 from keyturn.values import LARGEST_INTEGER, CaseKey
 from keyturn.world import World
@@ -115,9 +115,10 @@ WRONG: tuple[Condition, ...] = (
     ("past its deadline", lambda asked: asked.card.is_past(asked.world.now)),
     ("with an option that it does not have", lambda asked: asked.options is None),
     (
-        "for another revision",
-        lambda asked: asked.is_bound and asked.revision not in {asked.card.case_revision, asked.current},
+        "for an earlier revision",
+        lambda asked: asked.is_bound and (asked.revision or 0) < (asked.card.case_revision or 0),
     ),
+    ("for a later revision", lambda asked: asked.is_bound and (asked.revision or 0) > asked.current),
     (
         "for the current revision, which is not its own",
         lambda asked: asked.is_bound and asked.revision == asked.current != asked.card.case_revision,
@@ -126,36 +127,34 @@ WRONG: tuple[Condition, ...] = (
 )
 """What can be wrong with an answer, or with its time; the first that holds names the condition."""
 
-_RIGHT: Mapping[ActionClass, str] = {
-    ActionClass.AUTHORISES: "with an option that authorises",
-    ActionClass.ANSWERS: "with an option that answers",
-    ActionClass.DECLINES: "with an option that declines",
-    ActionClass.DISMISSES: "with an option that dismisses",
-}
-
 
 def _wrong(asked: _Asked) -> str | None:
     return next((words for words, holds in WRONG if holds(asked)), None)
 
 
-def _rightly(card: Interaction, options: tuple[InteractionOption, ...]) -> str:
+def _rightly(world: World, card: Interaction, options: tuple[InteractionOption, ...]) -> str:
     """What is chosen, where nothing is wrong with it; of a card that was answered, whether it is chosen again."""
     result, chosen = card.result, {each.id for each in options}
     decided = {card.resolved_option} if result is None or result.options is None else set(result.options)
     if chosen == decided:
         return "with what it was answered with"
     if card.kind is InteractionKind.MULTI_SELECT:
-        return "with a set of options"
+        return "with no option" if not options else "with one option" if len(options) == 1 else "with several options"
     action = options[0].action
-    return (
-        "with an option that declines and records"
-        if isinstance(action, DeclineAndRecord)
-        else _RIGHT[action.action_class]
-    )
+    if card.status is InteractionStatus.ACTIVE:
+        return f"with {action.kind}" + (_company(world, card) if isinstance(action, DeclineAndRecord) else "")
+    return f"with another option, which {action.action_class}"
 
 
 def _moved(asked: _Asked) -> str:
     return ", after the record has moved" if asked.is_bound and asked.current != asked.card.case_revision else ""
+
+
+def _company(world: World, card: Interaction) -> str:
+    """Whether another card waits that the record takes with it when it moves (I13.9)."""
+    others = (each for each in world.interactions if each.key == card.key and each is not card)
+    waits = any(each.status is InteractionStatus.ACTIVE and each.case_revision is not None for each in others)
+    return ", beside a bound card" if waits else ""
 
 
 def _responding(world: World, operation: ops.CardRespond, moment: Moment) -> Found:
@@ -178,7 +177,8 @@ def _responding(world: World, operation: ops.CardRespond, moment: Moment) -> Fou
             options_of(card, response),
             None if policy is None else refusal_of_text(policy, response.freeform_input),
         )
-        yield card.status, _wrong(asked) or _rightly(card, asked.options or ()) + _moved(asked)
+        wrong = _wrong(asked)
+        yield card.status, wrong or _rightly(world, card, asked.options or ()) + _moved(asked)
 
 
 def _dismissing(world: World, operation: ops.CardDismiss, moment: Moment) -> Found:
@@ -207,17 +207,24 @@ def _presenting(world: World, operation: ops.CardPresent) -> Found:
     elif problems_of(operation.kind, operation.payload):
         yield UNWRITTEN, "that nobody could answer"
     elif not operation.revision_independent and operation.for_revision not in {None, case.revision}:
-        yield UNWRITTEN, "for another revision"
-    elif not operation.blocking:
-        yield UNWRITTEN, "beside others"
+        earlier = (operation.for_revision or 0) < case.revision
+        yield UNWRITTEN, "for an earlier revision" if earlier else "for a later revision"
     else:
-        mine = [each for each in world.interactions if each.key == operation.key and each.blocking]
-        asked = {"refuse": "without taking its place", "replace": "to take its place"}[operation.on_occupied]
+        mine = [each for each in world.interactions if each.key == operation.key]
         for each in mine:
-            past = each.status in OPEN and each.is_past(world.now)
-            yield each.status, f"{asked}, past its deadline" if past else asked
+            yield each.status, _beside(operation, each, world)
         if not mine:
-            yield UNWRITTEN, "alone"
+            yield UNWRITTEN, "alone" if operation.blocking else "alone, without a slot"
+
+
+def _beside(operation: ops.CardPresent, card: Interaction, world: World) -> str:
+    """How a new card stands to one of its case: whether it wants its place, and from where it comes (I5.6)."""
+    if not operation.blocking or not card.blocking:
+        return "beside it"
+    asked = {"refuse": "without taking its place", "replace": "to take its place"}[operation.on_occupied]
+    elsewhere = ", from another conversation" if operation.conversation != card.conversation else ""
+    late = ", past its deadline" if card.status in OPEN and card.is_past(world.now) else ""
+    return asked + elsewhere + late
 
 
 def _settling(world: World, operation: ops.CommandSettle) -> Found:
@@ -230,11 +237,21 @@ def _settling(world: World, operation: ops.CommandSettle) -> Found:
     said = f"as {operation.result}" + (", else to give it back" if operation.on_failure == "restore" else "")
     if command.settlement is None:
         moved = world.revision(card.key) != command.accepted_at
-        yield card.status, f"{said}, after the record has moved" if moved else said
+        yield card.status, f"{said}, after the record has moved" if moved else said + _company(world, card)
         return
-    same = (command.settlement.result, command.settlement.on_failure) == (operation.result, operation.on_failure)
+    settled = command.settlement
+    other = settled.result != operation.result, settled.on_failure != operation.on_failure
     which = "" if command is world.command_of(card.id) else " of an attempt that is over"
-    yield card.status, ("with the same end again" if same else "with another end") + which
+    yield card.status, _ENDS[other] + which
+
+
+_ENDS: Mapping[tuple[bool, bool], str] = {
+    (False, False): "with the same end again",
+    (True, False): "with another end",
+    (False, True): "with another policy",
+    (True, True): "with another end and policy",
+}
+"""What is said of a command that has ended, by what differs: its end, or what was to happen on failure (L5)."""
 
 
 def _clearing(world: World, key: CaseKey) -> Found:
@@ -243,7 +260,8 @@ def _clearing(world: World, key: CaseKey) -> Found:
         yield UNWRITTEN, "on a case that never was"
     for each in world.interactions:
         if each.key == key:
-            yield each.status, "bound to no revision" if each.case_revision is None else "bound to a revision"
+            bound = "bound to no revision" if each.case_revision is None else "bound to a revision"
+            yield each.status, bound if each.blocking else f"{bound}, without a slot"
 
 
 def _reading(world: World, operation: ops.CardGet | ops.StateExport) -> Found:

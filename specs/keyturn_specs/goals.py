@@ -4,7 +4,7 @@ Each step of a run covers the goals that it falls into, whichever engine took it
 from the table and from its claims, and is found by exploration (`keyturn_testing.touring`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from attrs import frozen
@@ -54,14 +54,14 @@ class Succession:
 Goal: TypeAlias = Reached | Transition | Succession | Cell
 
 
-def goals_of(moment: Moment) -> tuple[Goal, ...]:
-    """Return everything that a step covers."""
-    return tuple(dict.fromkeys((*_moves(moment), *cells_of(moment))))
+def goals_of(moment: Moment, entries: Sequence[LedgerEntry]) -> tuple[Goal, ...]:
+    """Return everything that a step covers; `entries` are the transitions that really happened in it."""
+    return tuple(dict.fromkeys((*_moves(moment, entries), *cells_of(moment))))
 
 
-def _moves(moment: Moment) -> Iterator[Goal]:
+def _moves(moment: Moment, entries: Sequence[LedgerEntry]) -> Iterator[Goal]:
     last: dict[str, str] = {}
-    for entry in (each for each in moment.branch.happened if isinstance(each, LedgerEntry)):
+    for entry in entries:
         yield Reached(entry.to_status.value)
         yield Transition(entry.from_status or UNWRITTEN, entry.event.value, entry.to_status.value)
         before = last.get(entry.card) or _last_event(moment, entry.card)

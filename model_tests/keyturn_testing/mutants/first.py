@@ -136,6 +136,12 @@ def _takes_any_revision(turn: Turn) -> Possibility:
     return turn.instead(turn.answering(expected_case_revision=card.case_revision))
 
 
+def _takes_older_revisions(turn: Turn) -> Possibility:
+    card, sent = turn.card, turn.sent.get("expected_case_revision")
+    older = card is not None and isinstance(sent, int) and sent < (card.case_revision or 0)
+    return _takes_any_revision(turn) if older else turn.chosen
+
+
 def _refreshes_stale_cards(turn: Turn) -> Possibility:
     card = turn.card
     if card is None or "I13.2" not in turn.chosen.branch.because:
@@ -233,6 +239,7 @@ FIRST: tuple[Mutant, ...] = (
     mutant("guesses-the-option", "I7.2", _guesses_the_option, "An unknown option id is taken for the first option."),
     mutant("decline-runs-it", "I7.9", _runs_on_decline, "Nobody reads the answer: a declined command runs."),
     mutant("any-revision-goes", "I13.1", _takes_any_revision, "The revision that the client saw is never compared."),
+    mutant("older-revision-goes", "I13.1", _takes_older_revisions, "Only a revision that is too new is refused."),
     mutant(
         "refreshed-stale-card", "I13.2", _refreshes_stale_cards, "The current revision makes a stale card good again."
     ),

@@ -23,7 +23,8 @@ operation, and the condition. `keyturn check` begins with a tour through all of 
 
 Nobody writes the list. It follows from the status table and from what a system claims and offers: the contract is explored with
 one card and everything that can be tried on it, and what is met there is what can be asked for. What is not claimed takes its
-cells away."""
+cells away. What names no card and moves none has no cell: `case.open`, `card.list`, `command.next`, `clock.advance`, `restart`,
+the reads of history, and what only the suite does. Neither has `state.import`, which the scenarios bring."""
 
 
 def cells_page() -> str:

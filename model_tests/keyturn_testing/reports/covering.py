@@ -4,7 +4,7 @@ The denominator is that of the tour: it follows from the status table and from w
 what happened. A requirement says that something held; this says where it was looked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
@@ -25,14 +25,19 @@ PARTS: Mapping[type[Goal], str] = {
 
 @frozen(kw_only=True)
 class Coverage:
-    """How often each goal of one sort was met; the goals that were missed count nothing."""
+    """How often each goal of one sort was met; the goals that were missed count nothing.
+
+    `beyond` are the cells that were not met as planned, because the system had used a freedom that the text leaves it, such as
+    a sweep of its own: what was planned for them met another cell. They are not asked for.
+    """
 
     name: str
     times: Mapping[str, int]
+    beyond: tuple[str, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The goals that were never met."""
+        """The goals that were never met, and could have been."""
         return tuple(goal for goal, times in self.times.items() if not times)
 
     @property
@@ -48,26 +53,29 @@ class Coverage:
 def coverage_of(record: Record) -> tuple[Coverage, ...]:
     """Return what a run covered, each goal in its order."""
     goals, covered = tour_of(record.terms).goals, record.counts.covered
+    beyond = record.elsewhere - covered.keys()
     return tuple(
         Coverage(
             name=name,
-            times={str(each): covered[each] for each in sorted(_of_sort(goals, sort))},
+            times={str(each): covered[each] for each in _of_sort(goals - beyond, sort)},
+            beyond=tuple(map(str, _of_sort(goals & beyond, sort))),
         )
         for sort, name in PARTS.items()
     )
 
 
-def _of_sort(goals: frozenset[Goal], sort: type[Goal]) -> tuple[Goal, ...]:
-    return tuple(each for each in goals if isinstance(each, sort))
+def _of_sort(goals: Iterable[Goal], sort: type[Goal]) -> list[Goal]:
+    return sorted(each for each in goals if isinstance(each, sort))
 
 
 def coverage_as_json(record: Record) -> dict[str, Json]:
     """Return every goal with how often it was met, by sort."""
     return {
-        each.name.replace(" ", "_"): {
+        each.name: {
             "of": len(each.times),
             "covered": each.covered,
             "missing": list(each.missing),
+            "beyond": list(each.beyond),
             "times": dict(each.times),
         }
         for each in coverage_of(record)

@@ -261,15 +261,26 @@ def show_breakdown(page: Page, breakdown: Breakdown, indent: int = 2) -> None:
 
 
 def _covered(page: Page, record: Record) -> None:
-    """Say how much was covered of what the system can be asked for, and the first of what was not."""
+    """Say how much was covered of what the system can be asked for, what is beyond it, and the first of what was missed."""
     coverage = coverage_of(record)
-    if any(each.times for each in coverage):
-        page.paragraph(f"covered {', '.join(map(str, coverage))}")
-    missing = [goal for each in coverage for goal in each.missing]
+    if not any(each.times for each in coverage):
+        return
+    left_out = "" if record.toured else "; without the tour, which --engine cover takes"
+    page.paragraph(f"covered {', '.join(map(str, coverage))}{left_out}")
+    beyond = [goal for each in coverage for goal in each.beyond]
+    if beyond:
+        page.paragraph(
+            f"{counted(len(beyond), 'more cell')} could not be met as planned, because the system used a freedom that it has, "
+            f"such as {beyond[0]}",
+            indent=2,
+        )
+    missing = [goal for each in coverage for goal in each.missing] if record.toured else []
     for goal in missing[:MOST_MISSING]:
         page.paragraph(goal, first="not covered: ", indent=2, style="yellow")
     if len(missing) > MOST_MISSING:
         page.paragraph(f"and {len(missing) - MOST_MISSING} more, which --format json lists", indent=2, style="yellow")
+    if missing and record.failures:
+        page.paragraph("What failed stood in the way.", indent=2, style="yellow")
 
 
 def _totals(page: Page, record: Record, judged: Sequence[Judgement], verdict_of_run: Verdict) -> None:

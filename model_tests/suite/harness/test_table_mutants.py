@@ -7,8 +7,11 @@ import pytest
 from attrs import evolve
 
 from keyturn.capabilities import ALL_CLAIMS
+from keyturn.card_world import CardBounds, card_model
 from keyturn.cards import InteractionKind
+from keyturn.explore import explore
 from keyturn.table import STATUS_TABLE
+from keyturn.world import World
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
 from keyturn_specs.cells import Cell
 from keyturn_testing.driver import Driver
@@ -31,6 +34,14 @@ def consulted() -> frozenset[tuple[str, str]]:
     rows = Consulted()
     explored(EVERYTHING, evolve(STATUS_TABLE, rows=rows))
     return frozenset(rows.pairs)
+
+
+def test_the_card_world_looks_up_nothing_more() -> None:
+    """What is never looked up in the world of the tour is not looked up in the card world either."""
+    rows = Consulted()
+    model = card_model(CardBounds(cards=1, attempts=2, administrative=True))
+    explore(evolve(model, initial=lambda: (World(table=evolve(STATUS_TABLE, rows=rows)),)))
+    assert rows.pairs <= consulted()
 
 
 def traces_for(mutant: TableMutant) -> Iterator[TourTrace]:

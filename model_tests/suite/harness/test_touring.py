@@ -1,7 +1,7 @@
 """A tour takes a system through everything that it can be asked for, is the same each time, and finds a single wrong cell."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,11 @@ from keyturn.branches import Outcome
 from keyturn.capabilities import ALL_CLAIMS, Capability, Claims
 from keyturn.cards import InteractionKind
 from keyturn.operations import Operation
-from keyturn.responses import RefusalCode, Rejected
+from keyturn.responses import Accepted, RefusalCode, Rejected, Replayed
 from keyturn.status import InteractionEvent
 from keyturn.store import ReferenceStore, State, heard, possibilities
 from keyturn.table import STATUS_TABLE
-from keyturn.values import CommandId, IdempotencyKey
+from keyturn.values import CommandId, IdempotencyKey, Json
 from keyturn.world import Command, Unfolding
 from keyturn_specs.cells import Cell, cells_of
 from keyturn_specs.goals import Goal, Reached, Succession, Transition
@@ -28,13 +28,16 @@ from keyturn_testing.touring import Tour, TourStep, cells_among, explored, tour_
 from keyturn_testing.traces import Call
 from keyturn_testing.tries import Terms
 
+from .counter_desk import CounterDesk
+from .dialects import NamesOtherCodes, ReplacesNothing, SaysItAgain, SweepsLazily
+from .night_queue import NightQueue
 from .systems import held
 
 C = Capability
 
 EVERYTHING = Terms(claims=ALL_CLAIMS, kinds=tuple(InteractionKind))
 
-CELLS = 401
+CELLS = 481
 """How many cells a system that claims and offers everything can be asked for; the guide says it, too."""
 
 LESS: dict[str, Claims] = {
@@ -50,6 +53,27 @@ LESS: dict[str, Claims] = {
 def goals(tour: Tour, sort: type[Goal]) -> set[Goal]:
     """The goals of one sort."""
     return {each for each in tour.goals if isinstance(each, sort)}
+
+
+SOUND: dict[str, Callable[[], object]] = {
+    each.__name__: each
+    for each in (SweepsLazily, SaysItAgain, NamesOtherCodes, ReplacesNothing, CounterDesk, NightQueue)
+}
+"""Sound systems that are not the reference, and take other branches than it does."""
+
+
+class ReplaysNothing(ReferenceStore):
+    """The reference store, which refuses a second answer although it claims `replay`, and says that it does not hold that."""
+
+    def describe(self) -> dict[str, Json]:
+        """Un-claim what is said of second answers."""
+        reason = "second answers are refused here"
+        return {**super().describe(), "not_claimed": {"I14.2": reason, "I14.4": reason}}
+
+    def perform(self, operation: Operation) -> Outcome:
+        """Perform one operation."""
+        outcome = super().perform(operation)
+        return Rejected(code=RefusalCode.NOT_ANSWERABLE) if isinstance(outcome, Replayed) else outcome
 
 
 class TestTheDenominator:
@@ -200,6 +224,43 @@ def test_the_sqlite_store(tmp_path: Path) -> None:
     record = held(lambda: SqlStore.open_test(tmp_path / "cards.db"), engines=("cover",))
     assert not record.failures
     assert [each.missing for each in coverage_of(record)] == [()] * 4
+
+
+@pytest.mark.parametrize("make", SOUND.values(), ids=SOUND)
+def test_a_system_that_uses_its_freedoms(make: Callable[[], object]) -> None:
+    """One that sweeps, refuses and repeats as it likes misses nothing, save what its own freedoms put out of reach."""
+    record = held(make, engines=("cover",))
+    assert not record.failures
+    assert [each.missing for each in coverage_of(record)] == [()] * 4
+    beyond = [cell for each in coverage_of(record) for cell in each.beyond]
+    assert len(beyond) < CELLS / 20
+
+
+class AcceptsNothing(ReferenceStore):
+    """The reference store, which refuses whatever would authorise a command."""
+
+    def perform(self, operation: Operation) -> Outcome:
+        """Perform one operation."""
+        chosen = possibilities(self.state, operation, self.claims)[0]
+        if isinstance(chosen.branch.outcome, Accepted):
+            return Rejected(code=RefusalCode.CONFLICT)
+        return super().perform(operation)
+
+
+def test_what_did_not_happen_is_not_covered() -> None:
+    """A step that nothing explains was tried, so its cell counts; that its card moved along the table does not."""
+    record = held(AcceptsNothing, engines=("cover",), until=("nothing",))
+    assert record.failures
+    assert Reached("resolving") not in record.counts.covered
+    assert Transition("active", "accept", "resolving") not in record.counts.covered
+
+
+def test_what_nobody_claims_costs_no_more_than_its_step() -> None:
+    """Where only an un-claimed requirement refuses a step, the tour goes on behind it."""
+    record = held(ReplaysNothing, engines=("cover",))
+    assert not record.failures
+    missing = [cell for each in coverage_of(record) for cell in each.missing]
+    assert missing == []
 
 
 class TestOneWrongCell:

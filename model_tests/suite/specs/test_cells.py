@@ -10,7 +10,7 @@ from keyturn.cards import InteractionKind
 from keyturn.store import possibilities
 from keyturn.values import CaseKey
 from keyturn_specs.cells import Cell, cells_of
-from keyturn_specs.goals import Reached, Succession, Transition, goals_of
+from keyturn_specs.goals import Goal, Reached, Succession, Transition, goals_of
 from keyturn_specs.observations import Moment
 
 from ..kernel import builders as b
@@ -26,6 +26,12 @@ def moment(desk: Desk, operation: ops.Operation) -> Moment:
     """The moment in which the reference takes an operation."""
     branch = possibilities(desk.state, operation, desk.claims)[0].branch
     return Moment(state=desk.state, operation=operation, branch=branch, claims=desk.claims)
+
+
+def goals(desk: Desk, operation: ops.Operation) -> tuple[Goal, ...]:
+    """The goals of an operation."""
+    here = moment(desk, operation)
+    return goals_of(here, [each for each in here.branch.happened if isinstance(each, ops.LedgerEntry)])
 
 
 def cells(desk: Desk, operation: ops.Operation) -> list[str]:
@@ -55,17 +61,17 @@ ANSWERS: list[tuple[str, Before, ops.Operation]] = [
     ("active, without a revision", is_left, b.answer("card-1", revision=None)),
     ("active, past its deadline", has_a_deadline, b.answer("card-1")),
     ("active, with an option that it does not have", is_left, b.answer("card-1", "none")),
-    ("active, for another revision", is_left, b.answer("card-1", revision=2)),
+    ("active, for a later revision", is_left, b.answer("card-1", revision=2)),
     ("active, with a text where none may be", is_left, b.answer("card-1", text="so")),
     ("active, without the text that is due", is_left, b.answer("card-1", "explain")),
     ("active, with too long a text", is_left, b.answer("card-1", "explain", text="too long")),
-    ("active, with an option that authorises", is_left, b.answer("card-1")),
-    ("active, with an option that answers", is_left, b.answer("card-1", "pick")),
-    ("active, with an option that declines", is_left, b.answer("card-1", "no")),
-    ("active, with an option that declines and records", is_left, b.answer("card-1", "record")),
-    ("active, with an option that dismisses", is_left, b.answer("card-1", "later")),
+    ("active, with apply_operation", is_left, b.answer("card-1")),
+    ("active, with select_target", is_left, b.answer("card-1", "pick")),
+    ("active, with decline", is_left, b.answer("card-1", "no")),
+    ("active, with decline_and_record", is_left, b.answer("card-1", "record")),
+    ("active, with dismiss", is_left, b.answer("card-1", "later")),
     ("resolving, with what it was answered with", Desk.accept, b.answer("card-1")),
-    ("resolving, with an option that declines", Desk.accept, b.answer("card-1", "no")),
+    ("resolving, with another option, which declines", Desk.accept, b.answer("card-1", "no")),
     ("resolved, with what it was answered with, after the record has moved", b.settled, b.answer("card-1")),
     (
         "resolved, for the current revision, which is not its own",
@@ -97,16 +103,50 @@ class TestCellsOfACard:
         before(desk, card)
         assert cells(desk, operation) == [expected]
 
+    def test_an_earlier_revision(self) -> None:
+        """A card that was presented after an edit can be answered for the time before it."""
+        desk = Desk()
+        desk.edit()
+        card = desk.write()
+        assert cells(desk, b.answer(card)) == ["active, for an earlier revision"]
+        assert cells(desk, b.dismiss(card)) == ["active, for an earlier revision"]
+        assert cells(desk, b.present(for_revision=1)) == ["unwritten, for an earlier revision"]
+
+    def test_in_company(self) -> None:
+        """What moves the record takes other bound cards with it, so it counts whether there is one."""
+        desk = Desk()
+        card = desk.write(b.present(blocking=True))
+        desk.write()
+        assert cells(desk, b.answer(card, "record")) == ["active, with decline_and_record, beside a bound card"]
+        assert cells(desk, b.present()) == ["active, beside it"]
+        command = desk.accept(card)
+        assert cells(desk, b.settle(command)) == ["resolving, as committed, beside a bound card"]
+        elsewhere = b.present(blocking=True, conversation="chat-2")
+        said = ["resolving, without taking its place, from another conversation", "active, beside it"]
+        assert cells(desk, elsewhere) == said
+        assert cells(desk, b.edit_case()) == [
+            "resolving, bound to a revision",
+            "active, bound to a revision, without a slot",
+        ]
+
     def test_a_set(self) -> None:
         """Of a card that asks for a set it counts only whether the same is chosen again."""
         desk = Desk()
         card = desk.write(b.present(b.option("pick", b.TARGET), kind=InteractionKind.MULTI_SELECT))
         again = b.respond({"interaction_id": card, "option_ids": ["pick"], "expected_case_revision": 1})
         none = b.respond({"interaction_id": card, "option_ids": [], "expected_case_revision": 1})
-        assert cells(desk, again) == ["active, with a set of options"]
+        assert cells(desk, again) == ["active, with one option"]
         desk.perform(again)
         assert cells(desk, again) == ["resolved, with what it was answered with"]
-        assert cells(desk, none) == ["resolved, with a set of options"]
+        assert cells(desk, none) == ["resolved, with no option"]
+
+    def test_several_options(self) -> None:
+        """A set of several options is another cell than one of one."""
+        desk = Desk()
+        options = (b.option("pick", b.TARGET), b.option("other", b.TARGET))
+        card = desk.write(b.present(*options, kind=InteractionKind.MULTI_SELECT))
+        sent = {"interaction_id": card, "option_ids": ["pick", "other"], "expected_case_revision": 1}
+        assert cells(desk, b.respond(sent)) == ["active, with several options"]
 
 
 class TestCellsOfCommands:
@@ -127,7 +167,7 @@ class TestCellsOfCommands:
         assert cells(desk, given_back) == ["active, with the same end again"]
         desk.accept(card)
         assert cells(desk, given_back) == ["resolving, with the same end again of an attempt that is over"]
-        assert cells(desk, b.settle(first)) == ["resolving, with another end of an attempt that is over"]
+        assert cells(desk, b.settle(first)) == ["resolving, with another end and policy of an attempt that is over"]
 
 
 class TestCellsOfCases:
@@ -140,7 +180,10 @@ class TestCellsOfCases:
         desk.write()
         desk.write(b.present(independent=True))
         desk.write(b.present(key=OTHER_CASE))
-        assert cells(desk, b.edit_case()) == ["active, bound to a revision", "active, bound to no revision"]
+        assert cells(desk, b.edit_case()) == [
+            "active, bound to a revision, without a slot",
+            "active, bound to no revision, without a slot",
+        ]
         assert cells(desk, b.withdraw(CaseKey("acme", "claims", "case-3"))) == ["unwritten, on a case that never was"]
 
     def test_what_a_new_card_meets(self) -> None:
@@ -150,8 +193,8 @@ class TestCellsOfCases:
         replacing = evolve(blocking, on_occupied="replace")
         assert cells(desk, b.present(key=OTHER_CASE)) == ["unwritten, on a case that never was"]
         assert cells(desk, b.present(kind=InteractionKind.BOOLEAN)) == ["unwritten, that nobody could answer"]
-        assert cells(desk, b.present(for_revision=2)) == ["unwritten, for another revision"]
-        assert cells(desk, b.present()) == ["unwritten, beside others"]
+        assert cells(desk, b.present(for_revision=2)) == ["unwritten, for a later revision"]
+        assert cells(desk, b.present()) == ["unwritten, alone, without a slot"]
         assert cells(desk, blocking) == ["unwritten, alone"]
         first = desk.write(blocking)
         assert cells(desk, blocking) == ["active, without taking its place"]
@@ -178,41 +221,41 @@ class TestGoals:
         desk = Desk()
         card = desk.write()
         desk.write()
-        assert goals_of(moment(desk, b.answer(card))) == (
+        assert goals(desk, b.answer(card)) == (
             Reached("resolving"),
             Transition("active", "accept", "resolving"),
             Succession("present", "accept"),
-            Cell(status="active", operation="card.respond", condition="with an option that authorises"),
+            Cell(status="active", operation="card.respond", condition="with apply_operation"),
         )
 
     def test_the_first_step_of_a_card(self) -> None:
         """A card that is presented comes from nowhere, and makes no pair yet."""
-        assert goals_of(moment(Desk(), b.present())) == (
+        assert goals(Desk(), b.present()) == (
             Reached("active"),
             Transition("unwritten", "present", "active"),
-            Cell(status="unwritten", operation="card.present", condition="beside others"),
+            Cell(status="unwritten", operation="card.present", condition="alone, without a slot"),
         )
 
     def test_two_transitions_in_one_step(self) -> None:
         """An answer without a command takes both transitions, which make a pair."""
         desk = Desk()
-        found = goals_of(moment(desk, b.answer(desk.write(), "pick")))
+        found = goals(desk, b.answer(desk.write(), "pick"))
         assert {Succession("present", "accept"), Succession("accept", "commit")} <= set(found)
 
     def test_in_words(self) -> None:
         """Each goal can be written."""
         desk = Desk()
         desk.write()
-        words = [str(each) for each in goals_of(moment(desk, b.answer("card-1", "no")))]
+        words = [str(each) for each in goals(desk, b.answer("card-1", "no"))]
         assert words == [
             "declined",
             "active, decline, declined",
             "present, then decline",
-            "active: card.respond, with an option that declines",
+            "active: card.respond, with decline",
         ]
 
     def test_claims_count(self) -> None:
         """Without revisions no card is bound to one."""
         desk = Desk(b.WITHOUT_REVISIONS)
         desk.write()
-        assert cells(desk, b.answer("card-1", revision=7)) == ["active, with an option that authorises"]
+        assert cells(desk, b.answer("card-1", revision=7)) == ["active, with apply_operation"]
