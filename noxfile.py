@@ -185,7 +185,7 @@ def tests(session: nox.Session) -> None:
 @nox.session(default=False)
 def typing(session: nox.Session) -> None:
     """Type-checks the packages, their tests and this file with mypy, strictly."""
-    session.install("--editable", ".[check]", *group("typing"))
+    session.install("--editable", ".[http]", *group("typing"))
     session.run("mypy", *session.posargs)
 
 
@@ -200,7 +200,7 @@ def lint(session: nox.Session) -> None:
 @nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """Fails when a generated page is stale, then builds the site into ``docs/_build/html`` with warnings as errors."""
-    session.install("--editable", ".[check]", *group("docs"))
+    session.install("--editable", ".[http]", *group("docs"))
     session.run("python", "-m", "keyturn_testing.pages", "--check")
     # The pages of modules that are gone would stay.
     shutil.rmtree(ROOT / "docs" / "api", ignore_errors=True)
@@ -210,7 +210,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(default=False)
 def mutants(session: nox.Session) -> None:
     """Holds every mutant to twenty seeds, where the tests take two, and makes every cell wrong once: each must be found."""
-    session.install(".[check]", *group("tests"))
+    session.install(".[http]", *group("tests"))
     every = {"KEYTURN_SEEDS": "20", "KEYTURN_CELLS": "all"}
     files = ("model_tests/suite/harness/test_believed.py", "model_tests/suite/harness/test_touring.py")
     session.run("pytest", *in_parallel(), "-q", *(session.posargs or files), env=every)
@@ -219,7 +219,7 @@ def mutants(session: nox.Session) -> None:
 @nox.session(default=False)
 def exploration(session: nox.Session) -> None:
     """Explores the largest world of cards whose states are pinned, with every fault: some minutes on one core."""
-    session.install(".[check]", *group("tests"))
+    session.install(".[http]", *group("tests"))
     every = {"KEYTURN_EXPLORE": "all"}
     session.run("pytest", "-q", "model_tests/suite/kernel/test_card_world.py", *session.posargs, env=every)
 
@@ -227,7 +227,7 @@ def exploration(session: nox.Session) -> None:
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measures speed and prints tables; a number never fails it. SPIN and a C compiler are what one part is compared with."""
-    session.install(".[check]")
+    session.install(".[http]")
     ensure_program(session, ("spin",), "spin")
     ensure_program(session, ("gcc",), "gcc", "libc6-dev")
     session.run("python", "model_tests/bench/run.py", *session.posargs)
@@ -294,7 +294,7 @@ def build_wheel(session: nox.Session, python: str) -> str:
 
 def install_wheel(session: nox.Session, python: str, wheel: str) -> None:
     """Installs the wheel and what the tests need, and makes sure that it is what will be imported."""
-    run_python(session, python, "-m", "pip", "install", "--quiet", f"{wheel}[check]", *group("tests"))
+    run_python(session, python, "-m", "pip", "install", "--quiet", f"{wheel}[http]", *group("tests"))
     names = ", ".join(map(repr, IMPORT_PACKAGES))
     run_python(
         session,

@@ -1,5 +1,6 @@
 """Serves an object in process as a system over standard input and output: JSON-RPC 2.0, one object a line.
 
+`answer_to` is what one request is answered with, however it came; `keyturn_testing.serve_http` answers with it too.
 Every line gets its answer, in order, and no line ends the program: a line that cannot be read, is too long or asks for
 what there is not is answered with an error of the conversation, and so is an object that fails. Only the methods of the
 protocol can be called. It ends when its input does, or when nobody reads its answers any more.
@@ -63,7 +64,7 @@ def serve_stdio(target: object, stdin: BinaryIO, stdout: BinaryIO) -> None:
     try:
         with redirect_stdout(sys.stderr):
             while (line := _next_line(stdin)) is not None:
-                answer = _answer(line, caller)
+                answer = _line_for(line, caller)
                 while answer:  # a stream without a buffer may take a part only
                     answer = answer[stdout.write(answer) :]
                 stdout.flush()
@@ -95,8 +96,17 @@ def _abandon(stdout: BinaryIO) -> None:
         os.close(nowhere)
 
 
-def _answer(line: bytes, caller: Caller) -> bytes | None:
-    """The whole answer to one line, or None for a notification."""
+def _line_for(line: bytes, caller: Caller) -> bytes:
+    """The line that answers a line; a notification has none. An armed fault may end the process instead."""
+    try:
+        answer = answer_to(line, caller)
+    except Crashed:
+        end_process()
+    return b"" if answer is None else answer + b"\n"
+
+
+def answer_to(line: bytes, caller: Caller) -> bytes | None:
+    """Return the whole answer to one request, or None for a notification; raise `Crashed` when the object does."""
     identity: Json = None
     is_answered = True
     try:
@@ -109,16 +119,16 @@ def _answer(line: bytes, caller: Caller) -> bytes | None:
         body = {"error": error if problem.data is None else {**error, "data": problem.data}}
     if not is_answered:
         return None
-    return json.dumps({"jsonrpc": "2.0", "id": identity, **body}, separators=(",", ":")).encode() + b"\n"
+    return json.dumps({"jsonrpc": "2.0", "id": identity, **body}, separators=(",", ":")).encode()
 
 
 def _message(line: bytes) -> Mapping[str, Json]:
     if len(line) > LONGEST_LINE_BYTES:
-        raise _Problem(INVALID_REQUEST, f"a line may have {LONGEST_LINE_BYTES} bytes at most, and this one has more")
+        raise _Problem(INVALID_REQUEST, f"a request may have {LONGEST_LINE_BYTES} bytes at most, and this one has more")
     try:
         message = strict_json(line)
     except NotStrict as error:
-        raise _Problem(PARSE_ERROR, f"this line is {error}") from None
+        raise _Problem(PARSE_ERROR, f"this request is {error}") from None
     if not isinstance(message, dict):
         raise _Problem(INVALID_REQUEST, "a request is a JSON object; batches are not offered")
     found = message.get("id")
@@ -150,7 +160,7 @@ def _result(request: _Request, caller: Caller) -> Json:
     except Unreadable as error:
         raise _Problem(INVALID_PARAMS, str(error)) from None
     except Crashed:
-        end_process()
+        raise
     except OperationFailed as error:
         raise _Problem(OPERATION_FAILED, str(error), {"definite": bool(error.definite)}) from None
     except (NotJson, TooMuch) as error:

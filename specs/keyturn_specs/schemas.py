@@ -174,7 +174,7 @@ class _Vocabulary:
             properties[name] = self._field(each)
             if each.default is NOTHING:
                 required.append(name)
-        said: Schema = {"description": _first_sentence(kind), "type": "object"}
+        said: Schema = {"description": first_sentence(kind), "type": "object"}
         return {
             **said,
             **({"properties": properties} if properties else {}),
@@ -220,7 +220,7 @@ class _Vocabulary:
             described = f"One of {len(get_args(kind))} records; `kind` says which."
             return {"description": described, **self._one_of(get_args(kind))}
         if isinstance(kind, type) and issubclass(kind, StrEnum):
-            return {"description": _first_sentence(kind), "enum": [each.value for each in kind]}
+            return {"description": first_sentence(kind), "enum": [each.value for each in kind]}
         if isinstance(kind, type):
             return self.record(kind)
         return self.of(cast(object, getattr(kind, "__supertype__", None)))
@@ -253,7 +253,7 @@ def _or_null(schema: Schema) -> Schema:
     return {"type": [schema["type"], "null"]} if schema.keys() == {"type"} else {"anyOf": [schema, {"type": "null"}]}
 
 
-def _first_sentence(kind: type) -> str:
+def first_sentence(kind: type) -> str:
     """The first sentence of a docstring, without what it says of texts that a reader of the schema does not have."""
     said = re.sub(r" \(the guide[^)]*\)", "", " ".join((kind.__doc__ or "").split()))
     return re.split(r"(?<=[.!?]) ", said, maxsplit=1)[0]

@@ -1,7 +1,8 @@
 """`keyturn serve` and `keyturn completion`: what ships, as a system for others to ask, and help for the shell.
 
-What is served is the same object that an adapter string would open in process; only what a process of its own cannot keep is
-not claimed. Standard output belongs to the protocol, and to the completion script.
+What is served is the same object that an adapter string would open in process. Over standard input and output the suite kills the
+process, so what only memory keeps is not claimed; over HTTP `restart` is a call to the object. Standard output belongs to the
+protocol, to the URL of a server, and to the completion script.
 """
 
 import os
@@ -18,8 +19,16 @@ from keyturn_testing.commands.options import examples
 if TYPE_CHECKING:
     from keyturn.store import ReferenceStore
 
-Maker = Callable[[str | None], object]
-"""Makes the object that is served, given what stands after the kind (None without a colon); raises `Unserved`."""
+Maker = Callable[[str | None, bool], object]
+"""Makes the object that is served, given what stands after the kind (None without a colon), and whether the suite kills the
+process to restart it; raises `Unserved`."""
+
+AT_ONCE: Mapping[str, int] = {"sqlite": 8}
+"""How many operations may run at once over HTTP, one where nothing is said: a store in memory is one object without locks, and
+SQLite puts transactions in order by itself."""
+
+DEFAULT_PORT = 8000
+"""Where `keyturn serve --http` listens, unless it is said."""
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -28,15 +37,15 @@ class Unserved(Exception):
     """What was named cannot be served; the message says why, and what to do."""
 
 
-def _reference(rest: str | None) -> object:
+def _reference(rest: str | None, is_killed: bool) -> object:
     from keyturn.store import ReferenceStore
 
     if rest is not None:
         raise Unserved("reference takes nothing after it: write `reference`")
-    return _in_memory(ReferenceStore())
+    return _in_memory(ReferenceStore(), is_killed)
 
 
-def _sqlite(rest: str | None) -> object:
+def _sqlite(rest: str | None, is_killed: bool) -> object:
     from keyturn_testing.serve import end_process
     from keyturn_testing.systems.adapters import DATABASE_NAME
 
@@ -50,26 +59,27 @@ def _sqlite(rest: str | None) -> object:
         raise Unserved("sqlite needs a place: write `sqlite:PATH`, or set KEYTURN_DATA to a folder, as the suite does")
     path = Path(rest) if rest else Path(data or "") / DATABASE_NAME
     try:
-        return SqlStore.open_test(path, crash=end_process)
+        return SqlStore.open_test(path, crash=end_process) if is_killed else SqlStore.open_test(path)
     except (NotOurs, OSError) as error:
         raise Unserved(str(error)) from None
 
 
-def _mutant(rest: str | None) -> object:
+def _mutant(rest: str | None, is_killed: bool) -> object:
     from keyturn_testing.mutants import MUTANTS, mutant_factory
     from keyturn_testing.wording import nearest
 
     name, colon, how = (rest or "").partition(":")
     if name not in MUTANTS or (colon and how != "disarmed"):
         raise Unserved(f"there is no such mutant. {nearest(name, MUTANTS)}`keyturn list mutants` shows them all")
-    return _in_memory(mutant_factory(name, armed=not colon)())
+    return _in_memory(mutant_factory(name, armed=not colon)(), is_killed)
 
 
-def _in_memory(store: "ReferenceStore") -> object:
+def _in_memory(store: "ReferenceStore", is_killed: bool) -> object:
     """Take back the claim that a store in memory cannot keep when its process is killed."""
     from keyturn.capabilities import Capability
 
-    store.claims -= {Capability.RESTART}
+    if is_killed:
+        store.claims -= {Capability.RESTART}
     return store
 
 
@@ -77,13 +87,13 @@ MAKERS: Mapping[str, Maker] = {"reference": _reference, "sqlite": _sqlite, "muta
 """What can be served."""
 
 
-def target_of(adapter: str) -> object:
+def target_of(adapter: str, *, is_killed: bool) -> object:
     """Return the object that an adapter string names, to be served; raise `UsageError`."""
     kind, colon, rest = adapter.partition(":")
     if kind not in MAKERS:
         raise click.UsageError(f"{adapter!r} cannot be served: write reference, sqlite[:PATH] or mutant:NAME")
     try:
-        return MAKERS[kind](rest if colon else None)
+        return MAKERS[kind](rest if colon else None, is_killed)
     except Unserved as error:
         raise click.UsageError(f"{adapter}: {error}") from None
 
@@ -92,29 +102,77 @@ def target_of(adapter: str) -> object:
     epilog=examples(
         "keyturn serve reference --stdio",
         "keyturn check 'stdio:keyturn serve sqlite --stdio' --profile quick",
+        "keyturn serve sqlite:decisions.sqlite3 --http --port 8000",
     )
 )
 @click.argument("adapter", metavar="reference|sqlite[:PATH]|mutant:NAME")
-@click.option("--stdio", is_flag=True, help="JSON-RPC 2.0, one object a line, on standard input and output.")
-def serve(adapter: str, stdio: bool) -> int:
-    """Serve a store that ships as a system of its own, until its input ends.
+@click.option(
+    "--stdio", "way", flag_value="stdio", help="JSON-RPC 2.0, one object a line, on standard input and output."
+)
+@click.option("--http", "way", flag_value="http", help="JSON-RPC 2.0, one object in the body of each POST to /rpc.")
+@click.option("--host", metavar="NAME", help="Where to listen with --http: 127.0.0.1 unless it is said.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help=f"The port with --http: {DEFAULT_PORT} unless it is said; 0 is any free one.",
+)
+def serve(adapter: str, way: str | None, host: str | None, port: int | None) -> int:
+    """Serve a store that ships as a system of its own: until its input ends, or over HTTP until Ctrl-C or SIGTERM.
 
-    The reference and the mutants live in memory, and served so they do not claim `restart`.
+    The reference and the mutants live in memory, and with --stdio they do not claim `restart`. With --http, a bearer token is
+    asked for when KEYTURN_TOKEN holds one, and the URL is written to standard output once the server listens.
     """
+    if way is None:
+        raise click.UsageError("say how to serve it: --stdio or --http")
+    if way == "http":
+        return _serve_http(adapter, host or "127.0.0.1", DEFAULT_PORT if port is None else port)
+    if host is not None or port is not None:
+        raise click.UsageError("--host and --port are for --http, and standard input has neither")
+    return _serve_stdio(adapter)
+
+
+def _serve_stdio(adapter: str) -> int:
     from keyturn_testing.files import complain
     from keyturn_testing.serve import serve_stdio
 
-    if not stdio:
-        raise click.UsageError("say how to serve it: --stdio")
     if sys.stdin is None or sys.stdout is None:
         raise click.UsageError("standard input and standard output are both needed, and one is closed")
-    target = target_of(adapter)
+    target = target_of(adapter, is_killed=True)
     if sys.stdin.isatty():
         complain('keyturn: one JSON object a line, such as {"jsonrpc": "2.0", "id": 1, "method": "describe"}')
     try:
         serve_stdio(target, sys.stdin.buffer, sys.stdout.buffer)
     except KeyboardInterrupt:
         complain("")  # the shell's prompt starts on a line of its own
+    return 0
+
+
+def _serve_http(adapter: str, host: str, port: int) -> int:
+    from keyturn_testing.files import complain, say
+    from keyturn_testing.systems.http import token_of
+
+    try:
+        from keyturn_testing.serve_http import HEALTH, OPENRPC, RPC, NotBound, listen, serve_http
+    except ImportError as error:
+        raise click.UsageError(f"--http needs more than is installed ({error}): pip install 'keyturn[http]'") from None
+    try:
+        token = token_of(os.environ)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    target = target_of(adapter, is_killed=False)
+    try:
+        listening = listen(host, port, token)
+    except NotBound as error:
+        raise click.UsageError(str(error)) from None
+    out = sys.stdout
+
+    def announce(origin: str) -> None:
+        say(f"{origin}{RPC}\n", out)
+        asks = "" if token is None else ", a bearer token is asked for"
+        complain(f"keyturn: serving {adapter} until Ctrl-C; see also {origin}{HEALTH} and {OPENRPC}{asks}")
+
+    serve_http(target, listening, token=token, parallel=AT_ONCE.get(adapter.partition(":")[0], 1), announce=announce)
     return 0
 
 

@@ -27,7 +27,7 @@ from keyturn_testing.reference_pages.markdown import code, codes, link, page, ta
 _WAYS = """\
 ## How it travels
 
-The same operations are asked in two ways, and mean the same in both.
+The same operations are asked in three ways, and mean the same in all of them.
 
 **In process.** A Python object has one method for each operation: the operation's name with an underscore, so `card_present`
 for `card.present`. It takes keyword arguments and returns a mapping, or an attrs value of the same fields, at once or as an
@@ -45,7 +45,20 @@ with a breakdown. One request is sent at a time, with its parameters by name and
   with the same folder.
 - The end of its input asks the process to end. Two seconds later it is killed.
 - An answer has `"jsonrpc": "2.0"`, the `id` of its request, and exactly one of `result` and `error`.
-- A line has at most 8 MiB. JSON nests at most 200 deep, has no name twice in one object, and no number out of range."""
+- A line has at most 8 MiB. JSON nests at most 200 deep, has no name twice in one object, and no number out of range.
+
+**Over HTTP.** The system is a server, and its URL is the adapter: `http://HOST:PORT/PATH`, or `https://`. Each request is a
+`POST` of one such object, as `application/json`, and is answered with status 200 and one such object, errors of the conversation
+too.
+
+- Any other status, a redirect, a `Content-Encoding` and more bytes than were announced break the conversation down.
+- One connection is kept alive, and one request is sent at a time. The server may close the connection between two calls. A
+  request whose answer is lost is never sent again.
+- A server that ends, resets or closes the connection in the middle of a call has crashed.
+- `restart` is a call like the others, also after a crash, and is answered when the system is there again on its data. For as
+  long as a call may take, the suite tries to reach it.
+- The bearer token in `KEYTURN_TOKEN`, if there is one, is sent in the header `Authorization`.
+- `GET /openrpc.json` of `keyturn serve SYSTEM --http` describes all of this to tools that read OpenRPC."""
 
 _RULES = """\
 ## Rules

@@ -112,6 +112,23 @@ def _open_stdio(rest: str | None, data: Path, time_limit: float) -> System:
         raise Unusable(f"stdio: {breakdown.message}") from None
 
 
+def _open_http(rest: str | None, _data: Path, time_limit: float) -> System:
+    return _open_url("http", rest, time_limit)
+
+
+def _open_https(rest: str | None, _data: Path, time_limit: float) -> System:
+    return _open_url("https", rest, time_limit)
+
+
+def _open_url(scheme: str, rest: str | None, time_limit: float) -> System:
+    from keyturn_testing.systems.http import HttpSystem
+
+    try:
+        return HttpSystem(f"{scheme}:{rest or ''}", time_limit=time_limit)
+    except Breakdown as breakdown:
+        raise Unusable(f"{scheme}: {breakdown.message}") from None
+
+
 def _open_mutant(rest: str | None, _data: Path, time_limit: float) -> System:
     from keyturn_testing.mutants import MUTANTS, mutant_factory
 
@@ -154,6 +171,20 @@ _KINDS = (
         says="a command in any language that speaks JSON-RPC 2.0, one object a line, on its standard input and output",
         example="stdio:node server.mjs --test",
         open=_open_stdio,
+    ),
+    AdapterKind(
+        name="http",
+        form="http://HOST:PORT/PATH",
+        says="a server that takes JSON-RPC 2.0 by `POST`, one object a body; the bearer token is in KEYTURN_TOKEN",
+        example="http://127.0.0.1:8000/rpc",
+        open=_open_http,
+    ),
+    AdapterKind(
+        name="https",
+        form="https://HOST:PORT/PATH",
+        says="the same over TLS; SSL_CERT_FILE names the authorities that are trusted beside those of the machine",
+        example="https://decisions.example/rpc",
+        open=_open_https,
     ),
     AdapterKind(
         name="mutant",

@@ -17,6 +17,8 @@ METHOD_NOT_FOUND, OPERATION_FAILED = -32601, -32000
 NOT_READ = frozenset({-32700, -32600, -32602})
 """The errors by which a system says that it could not read what it was sent."""
 
+_APART = " (standard output is for answers, standard error for logs)"
+
 
 class NotStrict(Exception):
     """A line is not one JSON text that every reader reads in the same way."""
@@ -68,13 +70,16 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, pars
 encode_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-def reply_of(line: bytes, number: int, method: str) -> Reply:
-    """Read one line as the reply to the request of this number; raise `Breakdown` when it is none."""
+def reply_of(line: bytes, number: int, method: str, advice: str = _APART) -> Reply:
+    """Read one line as the reply to the request of this number; raise `Breakdown` when it is none.
+
+    `advice` is what is said to whoever sent what is not JSON.
+    """
     try:
         message = strict_json(line)
     except NotStrict as error:
         said = f"the answer to {method} is {error}: {quoted(line)}"
-        raise Breakdown("garbage", f"{said} (standard output is for answers, standard error for logs)") from None
+        raise Breakdown("garbage", f"{said}{advice}") from None
     if type(message) is not dict:
         raise _garbage(method, "is not a JSON object", line)
     if message.get("jsonrpc") != "2.0":

@@ -1,15 +1,18 @@
-"""Programs and objects as systems, opened for a test and closed after it."""
+"""Programs, objects and servers as systems, opened for a test and closed after it."""
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from keyturn_testing.systems.http import HttpSystem
 from keyturn_testing.systems.in_process import InProcessSystem
 from keyturn_testing.systems.stdio import StdioSystem
 
 from .programs import PRELUDE, OpenObject, OpenProgram, left_of
+from .servers import Open, Script, serving
 
 
 @pytest.fixture
@@ -50,3 +53,17 @@ def open_object() -> Iterator[OpenObject]:
     yield make
     for each in opened:
         each.close()
+
+
+@pytest.fixture
+def open_server() -> Iterator[Open]:
+    """Opens a system on a server that follows scripts, with a patience that is enough for a busy machine or short."""
+    with ExitStack() as stack:
+
+        def start(*scripts: Script, time_limit: float = 10.0, token: str | None = None) -> HttpSystem:
+            server = stack.enter_context(serving(*scripts))
+            system = HttpSystem(server.url, time_limit=time_limit, token=token)
+            stack.callback(system.close)
+            return system
+
+        yield start
