@@ -86,7 +86,7 @@ def listen(host: str, port: int, token: str | None) -> Listening:
 def serve_http(
     target: object, listening: Listening, *, token: str | None, parallel: int, announce: Callable[[str], None]
 ) -> None:
-    """Answer requests until SIGINT or SIGTERM; then finish those that are running, for two seconds at most.
+    """Answer requests until SIGINT or SIGTERM; then finish what is running, and wait two seconds for whoever is connected.
 
     `target` has one method an operation, as `keyturn.port.Port`, sync or async. `parallel` is how many of its operations may
     run at once; more than one is for sync objects alone. `announce` is called with the origin once the server listens.

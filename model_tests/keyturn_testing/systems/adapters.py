@@ -182,7 +182,7 @@ _KINDS = (
     AdapterKind(
         name="https",
         form="https://HOST:PORT/PATH",
-        says="the same over TLS; SSL_CERT_FILE names the authorities that are trusted beside those of the machine",
+        says="the same over TLS; SSL_CERT_FILE names a file with other authorities to trust than those of the machine",
         example="https://decisions.example/rpc",
         open=_open_https,
     ),

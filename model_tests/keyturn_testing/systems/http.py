@@ -155,7 +155,8 @@ class HttpSystem:
             try:
                 connection = self._connection = self._connect(deadline, patient=patient)
             except Unreachable as error:
-                raise Breakdown("crashed", f"{self._unreachable(error)} (when {method} was to be asked)") from None
+                said = f"{self._unreachable(error)} (when {method} was to be asked)"
+                raise Breakdown("hung" if error.late else "crashed", said) from None
         return connection.exchange(self._head(len(body)), body, method, deadline, self._time_limit)
 
     def _connect(self, deadline: float, *, patient: bool) -> Connection:

@@ -52,11 +52,14 @@ class Answer:
 
 
 class Unreachable(Exception):
-    """No connection could be made; the message says why. Nothing was sent; `again` says that a later try might do better."""
+    """No connection could be made, and nothing was sent; the message says why.
 
-    def __init__(self, message: str, *, again: bool = False) -> None:
+    `again` says that nobody listens yet, so that a later try might do better, and `late` that the time is over.
+    """
+
+    def __init__(self, message: str, *, again: bool = False, late: bool = False) -> None:
         super().__init__(message)
-        self.again = again
+        self.again, self.late = again, late
 
 
 class Connection:
@@ -295,7 +298,7 @@ def _connected(address: Address, deadline: float) -> socket.socket:
         else:
             return made
     if isinstance(problem, TimeoutError):
-        raise Unreachable("it did not take the connection in time")
+        raise Unreachable("it did not take the connection in time", late=True)
     if isinstance(problem, ConnectionRefusedError):
         raise Unreachable("nobody listens there", again=True)
     raise Unreachable(escaped(str(problem)) if problem else "its name stands for no address")
@@ -325,7 +328,7 @@ def _looked_up(address: Address, deadline: float) -> _Found:
         return found[0]
     if problems:
         raise Unreachable(f"its name cannot be looked up ({escaped(str(problems[0]))})")
-    raise Unreachable("its name could not be looked up in time")
+    raise Unreachable("its name could not be looked up in time", late=True)
 
 
 def _secured(plain: socket.socket, context: ssl.SSLContext, address: Address, deadline: float) -> socket.socket:
@@ -338,7 +341,7 @@ def _secured(plain: socket.socket, context: ssl.SSLContext, address: Address, de
         raise Unreachable(f"{said}: name a file with its authority in SSL_CERT_FILE") from None
     except TimeoutError:
         plain.close()
-        raise Unreachable("it did not answer the TLS handshake in time") from None
+        raise Unreachable("it did not answer the TLS handshake in time", late=True) from None
     except (ssl.SSLError, OSError) as error:
         plain.close()
         raise Unreachable(

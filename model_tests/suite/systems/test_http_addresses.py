@@ -1,7 +1,10 @@
 """How a server is named and reached: its URL, its token, and the ways in which it cannot be reached."""
 
 import json
+import ssl
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ from keyturn_testing.systems.http import HttpSystem, endpoint_of, token_of
 from .programs import CASE, SOON, breakdown_of
 from .servers import OK, Connection, Open, Script, page, result, says, serving, steady
 
+PEM = Path(__file__).with_name("localhost.pem")
 SECRET = "a-secret-that-nobody-may-see"
 
 
@@ -124,6 +128,89 @@ class TestAddresses:
             with pytest.raises(Breakdown, match="TLS") as caught:
                 HttpSystem(server.url.replace("http:", "https:"), time_limit=SOON)
             assert caught.value.kind == "not_started"
+
+
+class TestTls:
+    """`https://` is the same conversation over TLS, with a server whose certificate is trusted.
+
+    `localhost.pem` is a key that is no secret, and a certificate for 127.0.0.1 that lasts for a hundred years.
+    """
+
+    @pytest.fixture
+    def secured(self) -> Callable[[Script], Script]:
+        """Makes a script speak TLS."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(PEM)
+
+        def over_tls(script: Script) -> Script:
+            def secure(connection: Connection) -> None:
+                with context.wrap_socket(connection.socket, server_side=True) as encrypted:
+                    script(Connection(encrypted, connection.over))
+
+            return secure
+
+        return over_tls
+
+    @pytest.fixture
+    def trusted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Trust the certificate, as a user would say it."""
+        monkeypatch.setenv("SSL_CERT_FILE", str(PEM))
+
+    @pytest.mark.usefixtures("trusted")
+    def test_a_conversation(self, secured: Callable[[Script], Script]) -> None:
+        """Small and large requests and answers cross, one after another on one connection."""
+        with serving(secured(steady)) as server:
+            system = HttpSystem(server.url.replace("http:", "https:"))
+            for size in (1, 5_000_000, 1):
+                reply = system.call("card.respond", {"x": "y" * size})
+                assert isinstance(reply, Answered)
+                assert isinstance(reply.result, dict)
+                assert reply.result["params"] == {"x": "y" * size}
+            assert len(server.taken) == 1
+            system.close()
+
+    @pytest.mark.usefixtures("trusted")
+    @pytest.mark.parametrize(("ends", "kind"), [(True, "crashed"), (False, "hung")])
+    def test_half_an_answer(self, secured: Callable[[Script], Script], ends: bool, kind: str) -> None:
+        """An end and silence are what they are without TLS."""
+
+        def script(connection: Connection) -> None:
+            connection.answer(result(connection.request()))
+            says(OK + b"Content-Length: 9\r\n\r\n{", and_ends=ends)(connection)
+
+        with serving(secured(script)) as server:
+            system = HttpSystem(server.url.replace("http:", "https:"))
+            system.call("describe", {})
+            system._time_limit = SOON
+            assert breakdown_of(system).kind == kind
+
+    @pytest.mark.usefixtures("trusted")
+    def test_a_second_connection_that_nobody_takes(self, secured: Callable[[Script], Script]) -> None:
+        """A server that once answered, and now takes no more connections, hangs."""
+
+        def once(connection: Connection) -> None:
+            connection.answer(result(connection.request()))
+
+        with serving(secured(once), Connection.wait) as server:
+            system = HttpSystem(server.url.replace("http:", "https:"))
+            system.call("describe", {})
+            system._time_limit = SOON
+            breakdown = breakdown_of(system)
+        assert (breakdown.kind, "TLS handshake in time" in breakdown.message) == ("hung", True)
+
+    def test_a_certificate_that_is_not_trusted(self, secured: Callable[[Script], Script]) -> None:
+        """Nothing is sent to whoever shows one."""
+        with serving(secured(steady)) as server:
+            with pytest.raises(Breakdown, match=r"its certificate is not trusted .* SSL_CERT_FILE") as caught:
+                HttpSystem(server.url.replace("http:", "https:"))
+            assert caught.value.kind == "not_started"
+
+    @pytest.mark.usefixtures("trusted")
+    def test_http_to_a_server_with_tls(self, secured: Callable[[Script], Script]) -> None:
+        """Whoever forgot the s is told so, or at least that this is no HTTP."""
+        with serving(secured(steady)) as server:
+            breakdown = breakdown_of(HttpSystem(server.url))
+        assert breakdown.kind in ("garbage", "not_started")
 
 
 def test_the_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

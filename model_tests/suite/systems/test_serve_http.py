@@ -236,6 +236,9 @@ class TestHttp:
         head = b"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         announced = reference.say(head + b"Content-Length: %d\r\n\r\n" % (LARGEST_REQUEST_BYTES + 1))
         assert (announced.status, b"connection: close" in announced.head) == (413, True)
+        chunk = b"%x\r\n%s\r\n" % (2**20, b" " * 2**20)
+        chunked = reference.say(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 8 + b"1\r\n \r\n")
+        assert chunked.status == 413
 
     @pytest.mark.parametrize("data", [b"hello", b"POST /rpc HTTP/1.1", b"SSH-2.0-OpenSSH_9.2", b"\x16\x03\x01\x00"])
     def test_what_is_not_http(self, reference: Served, data: bytes) -> None:
