@@ -151,7 +151,7 @@ nox.options.default_venv_backend = "virtualenv"
 @nox.session(default=True)
 def check(session: nox.Session) -> None:
     """Asks the SQLite store that ships whether every requirement holds; after ``--``, another system to ask."""
-    session.install(".[check]")
+    session.install(".[check,postgres]")
     session.run("keyturn", "check", *(session.posargs or ["sqlite"]))
 
 
@@ -200,7 +200,7 @@ def lint(session: nox.Session) -> None:
 @nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """Fails when a generated page is stale, then builds the site into ``docs/_build/html`` with warnings as errors."""
-    session.install("--editable", ".[http]", *group("docs"))
+    session.install("--editable", ".[http,postgres]", *group("docs"))
     session.run("python", "-m", "keyturn_testing.pages", "--check")
     # The pages of modules that are gone would stay.
     shutil.rmtree(ROOT / "docs" / "api", ignore_errors=True)

@@ -9,16 +9,15 @@ import os
 import sqlite3
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, TypeAlias
 
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError
 
 from keyturn.world import World
 from keyturn_sql import rows, schema
+from keyturn_sql.database import MARKS, Environment, NotOurs, Synchronous
 from keyturn_sql.dialects import (
     APPLICATION_ID,
-    Synchronous,
     application_id_of,
     begin,
     keep_log_apart,
@@ -26,22 +25,7 @@ from keyturn_sql.dialects import (
     write_header,
 )
 
-Environment: TypeAlias = Literal["test", "service"]
-"""What a store is for: a `test` store says so of itself and may be wiped by `reset`, one of a `service` never is."""
-
-MARKS: dict[Environment, str] = {"test": "a Keyturn test store", "service": "a Keyturn store"}
-"""What a file says of itself in `meta.mark`."""
-
 _SIDE_FILES = ("-wal", "-shm", "-journal")
-
-
-class NotOurs(Exception):
-    """The path cannot be used as a store; the message says what is wrong, where, why, and what to do."""
-
-    def __init__(self, path: Path, why: str, advice: str) -> None:
-        super().__init__(f"{path} cannot be used as a Keyturn store: {why}. It was left as it is. {advice}")
-
-
 _ANOTHER_PATH = "Name a path where nothing is yet, and a new store is made there."
 
 
@@ -61,6 +45,11 @@ class SqliteFile:
         if not os.path.lexists(self.path):
             self._make()
         self.open()
+
+    @property
+    def place(self) -> Path:
+        """Where the file is."""
+        return self.path
 
     def open(self) -> None:
         """Open the file that is there; raise `NotOurs` when it is gone, or is another one now."""

@@ -24,7 +24,7 @@ from keyturn.cards import InteractionKind, RiskClass
 from keyturn.responses import FailureCode
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.table import OPEN
-from keyturn_sql.dialects import EXACT_TEXT, WHOLE_NUMBER, partial_index
+from keyturn_sql.dialects import EXACT_TEXT, WHOLE_NUMBER, next_number, partial_index
 
 SCHEMA_VERSION = 4
 """Grows with every change of the tables; a store of another version is not opened."""
@@ -97,7 +97,7 @@ cases = Table(
 interactions = Table(
     "interactions",
     metadata,
-    Column("position", WHOLE_NUMBER, primary_key=True),
+    Column("position", WHOLE_NUMBER, primary_key=True, default=next_number("interactions", "position")),
     Column("id", EXACT_TEXT, unique=True, nullable=False),
     Column("account", EXACT_TEXT, nullable=False),
     Column("workflow", EXACT_TEXT, nullable=False),
@@ -145,7 +145,7 @@ partial_index("deadlines", interactions.c.expires_at, where=CAN_EXPIRE)
 commands = Table(
     "commands",
     metadata,
-    Column("position", WHOLE_NUMBER, primary_key=True),
+    Column("position", WHOLE_NUMBER, primary_key=True, default=next_number("commands", "position")),
     Column("id", EXACT_TEXT, unique=True, nullable=False),
     Column("idempotency_key", EXACT_TEXT, unique=True, nullable=False),
     Column("card", EXACT_TEXT, ForeignKey(interactions.c.id), index=True, nullable=False),
@@ -165,7 +165,7 @@ partial_index("one_command_in_flight", commands.c.card, where="settled_result IS
 effects = Table(
     "effects",
     metadata,
-    Column("position", WHOLE_NUMBER, primary_key=True),
+    Column("position", WHOLE_NUMBER, primary_key=True, default=next_number("effects", "position")),
     Column("id", EXACT_TEXT, unique=True, nullable=False),
     # No foreign key: the command of a recorded decline is over in the step that makes it, and is never stored.
     Column("command", EXACT_TEXT, nullable=False),
@@ -185,7 +185,7 @@ effects = Table(
 ledger = Table(
     "ledger",
     metadata,
-    Column("seq", WHOLE_NUMBER, primary_key=True),
+    Column("seq", WHOLE_NUMBER, primary_key=True, default=next_number("ledger", "seq")),
     Column("at", WHOLE_NUMBER, nullable=False),
     Column("card", EXACT_TEXT, ForeignKey(interactions.c.id), index=True, nullable=False),
     Column("from_status", EXACT_TEXT, _one_of("from_status", InteractionStatus)),

@@ -1,10 +1,15 @@
 """A durable store: it loads the slice of an operation, asks the kernel, and writes the difference in one transaction.
 
 The rules exist once, in the kernel: this store takes the first branch, as the reference store does, and so does all
-that the reference does, with the same ids. A change owns the database from its first look to its commit, so that a
-decision never rests on what another process has changed since; a read is of one moment. The database guards I5.1 and
-I14.1 a second time, and an operation that a guard or a condition refuses has not happened. What cannot be read is not
-guessed (`unverifiable`), and what cannot be written is said (`unavailable`).
+that the reference does, with the same ids. A change owns the store from its first look to its commit, so that a
+decision never rests on what another process has changed since; a read is of one moment. How that is done on SQLite and
+on PostgreSQL, and why so, is said in `keyturn_sql.dialects`. The database guards I5.1 and I14.1 a second time, and an
+operation that a guard or a condition refuses has not happened. What cannot be read is not guessed (`unverifiable`), and
+what cannot be written is said (`unavailable`).
+
+Where the database takes a transaction back for the sake of another one, or the connection is lost before the commit,
+nothing has happened, and the operation is begun again, a few times. Where the connection is lost during the commit,
+nobody knows whether it has happened: the operation is not begun again, and its failure is not definite.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +35,8 @@ from keyturn.version import VERSION
 from keyturn.wire import is_sendable_operation
 from keyturn.world import World
 from keyturn_sql import afflicting, reading, schema, writing
-from keyturn_sql.dialects import Synchronous, begin, constraint_of, is_busy, refusing_to_write
+from keyturn_sql.database import Database, Environment, Place, Synchronous
+from keyturn_sql.dialects import begin, constraint_of, is_busy, is_taken_back, refusing_to_write, said_by
 from keyturn_sql.files import SqliteFile
 from keyturn_sql.rows import Damaged
 
@@ -40,6 +46,9 @@ Decide: TypeAlias = Callable[[World, Operation, Claims], tuple[Branch, ...]]
 PATIENCE = 5.0
 """How many seconds a change waits for the change of another process."""
 
+TRIES = 4
+"""How often an operation is begun before it is given up, where nothing of it has happened."""
+
 
 class _NotDone(Exception):
     """The database could not read or write, so the operation is refused and the transaction taken back."""
@@ -47,6 +56,32 @@ class _NotDone(Exception):
     def __init__(self, code: RefusalCode) -> None:
         super().__init__(code.value)
         self.code = code
+
+
+def _has_refusals(operation: Operation) -> bool:
+    return operation.changes and Rejected in operation.results
+
+
+class _TakenBack(Exception):
+    """Nothing has happened, and the operation can be begun again; `said` is why it was not done."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+
+
+def _can_be_begun_again(error: SQLAlchemyError, *, committing: bool) -> bool:
+    """Whether nothing has happened for certain, for a reason that may be gone at the next try."""
+    if not isinstance(error, DBAPIError):
+        return False
+    return is_taken_back(error) or (error.connection_invalidated and not committing)
+
+
+def _given_up(operation: Operation, error: _TakenBack) -> Outcome:
+    """Say that an operation was begun in vain too often: refused, where it has a refusal, and failed for certain else."""
+    if _has_refusals(operation):
+        return Rejected(code=RefusalCode.UNAVAILABLE)
+    raise OperationFailed(f"{error.said}; nothing happened, and it can be tried again", definite=True) from error
 
 
 @contextmanager
@@ -62,7 +97,8 @@ def _refused(operation: Operation, can_be: bool, code: RefusalCode) -> Iterator[
             raise _NotDone(code) from error
         raise OperationFailed(f"{operation.method}: {error}; nothing was done", definite=True) from error
     except DBAPIError as error:
-        if not can_be or isinstance(error, IntegrityError) or is_busy(error):
+        again = _can_be_begun_again(error, committing=False)
+        if not can_be or again or isinstance(error, IntegrityError) or is_busy(error):
             raise
         raise _NotDone(code) from error
 
@@ -70,6 +106,15 @@ def _refused(operation: Operation, can_be: bool, code: RefusalCode) -> Iterator[
 def end_in_process(moment: FaultKind) -> NoReturn:
     """Stand for the end of the process, where the store is an object in somebody else's."""
     raise Crashed(f"the process ended, as it was asked to: {moment}")
+
+
+def _database_at(place: Place, environment: Environment, *, synchronous: Synchronous, patience: float) -> Database:
+    if isinstance(place, Path):
+        return SqliteFile(place, environment, synchronous=synchronous, patience=patience)
+    # Only who uses PostgreSQL needs its driver.
+    from keyturn_sql.postgres import PostgresSchema  # noqa: PLC0415
+
+    return PostgresSchema(place, environment, synchronous=synchronous, patience=patience)
 
 
 class SqlStore(OperationMethods):
@@ -81,7 +126,7 @@ class SqlStore(OperationMethods):
 
     def __init__(
         self,
-        database: SqliteFile,
+        database: Database,
         claims: Claims = ALL_CLAIMS,
         *,
         decide: Decide = admissible,
@@ -99,24 +144,24 @@ class SqlStore(OperationMethods):
     @classmethod
     def open(
         cls,
-        path: Path,
+        place: Place,
         claims: Claims = ALL_CLAIMS,
         *,
         decide: Decide = admissible,
         synchronous: Synchronous = "full",
         patience: float = PATIENCE,
     ) -> "SqlStore":
-        """Open the SQLite file of a service, or make it; `reset` is not offered there. Raise `NotOurs` for other files.
+        """Open the store of a service, or make it; `reset` is not offered there. Raise `NotOurs` for what is not one.
 
         With `synchronous="full"` an answer is on the disk before it is given: durability over speed.
         """
-        file = SqliteFile(path, "service", synchronous=synchronous, patience=patience)
-        return cls(file, claims, decide=decide)
+        database = _database_at(place, "service", synchronous=synchronous, patience=patience)
+        return cls(database, claims, decide=decide)
 
     @classmethod
     def open_test(
         cls,
-        path: Path,
+        place: Place,
         claims: Claims = ALL_CLAIMS,
         *,
         decide: Decide = admissible,
@@ -125,8 +170,8 @@ class SqlStore(OperationMethods):
         patience: float = PATIENCE,
     ) -> "SqlStore":
         """Open a test store that was made before, or make one; leave anything else as it is and raise `NotOurs`."""
-        file = SqliteFile(path, "test", synchronous=synchronous, patience=patience)
-        return cls(file, claims, decide=decide, crash=crash)
+        database = _database_at(place, "test", synchronous=synchronous, patience=patience)
+        return cls(database, claims, decide=decide, crash=crash)
 
     def describe(self) -> dict[str, Json]:
         """`describe`: what the store says of itself; only a test store says that it is one."""
@@ -152,21 +197,29 @@ class SqlStore(OperationMethods):
             return Rejected(code=RefusalCode.MALFORMED)
         if isinstance(operation, Restart):
             self.database.restart()
+        hit: Armed | None = None
         armed: Armed | None = None
+        taken_back = 0
         while True:
             try:
+                if hit is not None:
+                    # Where another process was faster, the fault has hit there, and another one may hit here.
+                    armed, hit = (hit if self._disarm(operation, hit) else None), None
                 return self._in_one_transaction(operation, armed)
-            except afflicting.Hit as hit:
-                # Where another process was faster, the fault has hit there, and another one may hit here.
-                armed = hit.armed
+            except afflicting.Hit as another:
+                hit = another.armed
+            except _TakenBack as error:
+                taken_back += 1
+                if taken_back == TRIES:
+                    return _given_up(operation, error)
 
     def _in_one_transaction(self, operation: Operation, armed: Armed | None) -> Outcome:
         committing = False
+        can_be = _has_refusals(operation)
         try:
-            with self.database.engine.connect() as connection:
-                if armed is not None and not self._disarm(connection, armed):
-                    armed = None
-                can_be = operation.changes and Rejected in operation.results
+            with _refused(operation, can_be, RefusalCode.UNAVAILABLE):
+                connection = self.database.engine.connect()
+            with connection:
                 with _refused(operation, can_be, RefusalCode.UNAVAILABLE):
                     transaction = begin(connection, changes=operation.changes)
                 outcome = self._outcome(connection, operation, armed)
@@ -174,8 +227,7 @@ class SqlStore(OperationMethods):
                 committing = operation.changes
                 transaction.commit()
         except SQLAlchemyError as error:
-            said = f"{operation.method}: {self._why(error)}"
-            raise OperationFailed(said, definite=not committing) from error
+            raise self._failure(operation, error, committing=committing) from error
         except _NotDone as refused:
             return Rejected(code=refused.code)
         self._may_end(FaultKind.CRASH_AFTER_COMMIT, armed)
@@ -212,13 +264,22 @@ class SqlStore(OperationMethods):
         # What nobody hears is a fault that hits, and was caught above.
         return cast(Outcome, chosen.outcome)
 
-    def _disarm(self, connection: Connection, armed: Armed) -> bool:
-        with begin(connection, changes=True):
-            return afflicting.disarm(connection, reading.clock(connection), armed)
+    def _disarm(self, operation: Operation, armed: Armed) -> bool:
+        try:
+            with self.database.engine.connect() as connection, begin(connection, changes=True):
+                return afflicting.disarm(connection, reading.clock(connection), armed)
+        except SQLAlchemyError as error:
+            raise self._failure(operation, error, committing=False) from error
 
     def _may_end(self, moment: FaultKind, armed: Armed | None) -> None:
         if armed is not None and armed.fault is moment:
             self._crash(moment)
+
+    def _failure(self, operation: Operation, error: SQLAlchemyError, *, committing: bool) -> Exception:
+        said = f"{operation.method}: {self._why(error)}"
+        if _can_be_begun_again(error, committing=committing):
+            return _TakenBack(said)
+        return OperationFailed(said, definite=not committing)
 
     def _why(self, error: SQLAlchemyError) -> str:
         if isinstance(error, IntegrityError):
@@ -226,6 +287,6 @@ class SqlStore(OperationMethods):
             guard = f"{name}: {schema.GUARDS[name]}" if name in schema.GUARDS else name
             return f"the database's own guard refused it ({guard}); nothing was written"
         if isinstance(error, DBAPIError) and is_busy(error):
-            held = f"another process held {self.database.path} for more than {self.database.patience:g} s"
+            held = f"another process held {self.database.place} for more than {self.database.patience:g} s"
             return f"{held}; nothing happened, and it can be tried again"
-        return f"the database could not do it: {getattr(error, 'orig', error)}"
+        return f"the database could not do it: {said_by(error) if isinstance(error, DBAPIError) else error}"

@@ -61,7 +61,8 @@ class Kind(Generic[Record]):
 
     @_insert.default
     def _new_row(self) -> Insert:
-        return self.rewrite.table.insert()
+        # Inline: the number that the database gives a row is not asked for.
+        return self.rewrite.table.insert().inline()
 
     def changed(self, before: World, after: World) -> Iterable[tuple[Record | None, Record]]:
         """Return each record that is new or changed, with what it was; a world never loses one."""
@@ -122,8 +123,8 @@ KINDS: tuple[Kind[Case] | Kind[Interaction] | Kind[Command], ...] = (CASES, INTE
 """In an order that the foreign keys admit."""
 
 _ENTRY = rows.LEDGER_ENTRY.part("at", "card", "from_status", "event", "to_status", "cause")
-_NEW_ENTRY = schema.ledger.insert()
-_NEW_EFFECT = schema.effects.insert()
+_NEW_ENTRY = schema.ledger.insert().inline()
+_NEW_EFFECT = schema.effects.insert().inline()
 _COUNT = schema.meta.update().values(
     {each: schema.meta.c[each] + bindparam(f"more_{each}") for each in schema.COUNTERS}
 )

@@ -86,6 +86,7 @@ def _refused(error: OSError) -> int:
 
 def _bug(error: Exception) -> int:
     """Say that the suite is wrong, and where its traceback is."""
+    from keyturn_sql.passwords import without_passwords
     from keyturn_testing.files import complain
     from keyturn_testing.systems.base import BrokenRequest
     from keyturn_testing.wording import bounded, escaped
@@ -94,7 +95,8 @@ def _bug(error: Exception) -> int:
         what, said = "the suite is wrong, and this", bounded(str(error), 2000)
     else:
         what, said = "this is a bug of keyturn, and", f"{type(error).__name__}: {escaped(str(error), 300)}"
-    about = f"keyturn {VERSION}, Python {platform.python_version()}, {platform.platform()}\n{sys.argv[1:]}\n\n"
+    asked = without_passwords(str(sys.argv[1:]))
+    about = f"keyturn {VERSION}, Python {platform.python_version()}, {platform.platform()}\n{asked}\n\n"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="keyturn-bug-", suffix=".txt", encoding="utf-8", errors="backslashreplace", delete=False

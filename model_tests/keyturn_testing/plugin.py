@@ -18,6 +18,7 @@ from attrs import asdict, frozen
 from hypothesis import configuration
 
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
+from keyturn_sql.passwords import without_passwords
 from keyturn_testing.by_hand import SystemByHand
 from keyturn_testing.commands.asking import Unfit, fit, opened, portable
 from keyturn_testing.commands.check import read_or_refuse, selection
@@ -314,7 +315,7 @@ def opened_by_hand(adapter: str, folder: Path, config: pytest.Config) -> Iterato
     except (Unusable, click.ClickException) as error:
         problems = error.problems if isinstance(error, Unusable) else (error.message,)
         told = "; ".join(bounded(each, 1000) for each in problems)
-        pytest.fail(f"the system {quoted(adapter)} cannot be asked: {told}", pytrace=False)
+        pytest.fail(f"the system {quoted(without_passwords(adapter))} cannot be asked: {told}", pytrace=False)
     try:
         yield system
     finally:

@@ -190,6 +190,7 @@ def _as_junit(shown: Shown, path: Path) -> str:
 
 def _as_text(shown: Shown, path: Path, adapter: str) -> str:
     from keyturn_specs.catalogue import BY_ID
+    from keyturn_sql.passwords import without_passwords
     from keyturn_testing.reports.page import page_for_stdout
     from keyturn_testing.reports.text_report import HAPPENED, show_breakdown, show_story
     from keyturn_testing.wording import escaped
@@ -210,7 +211,9 @@ def _as_text(shown: Shown, path: Path, adapter: str) -> str:
     _compared(page, shown)
     style = {"holds": "bold green", "broken": "bold red", "unjudged": "bold yellow"}[shown.verdict]
     code = {"holds": 0, "broken": 1, "unjudged": 2}[shown.verdict]
-    page.paragraph(f"{shown.verdict}: {escaped(adapter)} on {escaped(str(path))} (exit {code})", style=style)
+    page.paragraph(
+        f"{shown.verdict}: {escaped(without_passwords(adapter))} on {escaped(str(path))} (exit {code})", style=style
+    )
     return page.text()
 
 

@@ -8,12 +8,14 @@ protocol, to the URL of a server, and to the completion script.
 import os
 import sys
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import get_completion_class
 
+from keyturn_sql.passwords import without_passwords
 from keyturn_testing.commands.options import examples
 
 if TYPE_CHECKING:
@@ -23,9 +25,9 @@ Maker = Callable[[str | None, bool], object]
 """Makes the object that is served, given what stands after the kind (None without a colon), and whether the suite kills the
 process to restart it; raises `Unserved`."""
 
-AT_ONCE: Mapping[str, int] = {"sqlite": 8}
-"""How many operations may run at once over HTTP, one where nothing is said: a store in memory is one object without locks, and
-SQLite puts transactions in order by itself."""
+AT_ONCE: Mapping[str, int] = {"sqlite": 8, "postgres": 8}
+"""How many operations may run at once over HTTP, one where nothing is said: a store in memory is one object without locks, and a
+database puts transactions in order by itself."""
 
 DEFAULT_PORT = 8000
 """Where `keyturn serve --http` listens, unless it is said."""
@@ -50,7 +52,7 @@ def _sqlite(rest: str | None, is_killed: bool) -> object:
     from keyturn_testing.systems.adapters import DATABASE_NAME
 
     try:
-        from keyturn_sql.files import NotOurs
+        from keyturn_sql.database import NotOurs
         from keyturn_sql.store import SqlStore
     except ImportError as error:
         raise Unserved(f"the durable stores cannot be imported ({error}): pip install 'keyturn[sql]'") from None
@@ -62,6 +64,23 @@ def _sqlite(rest: str | None, is_killed: bool) -> object:
         return SqlStore.open_test(path, crash=end_process) if is_killed else SqlStore.open_test(path)
     except (NotOurs, OSError) as error:
         raise Unserved(str(error)) from None
+
+
+def _postgres(rest: str | None, is_killed: bool) -> object:
+    from keyturn_testing.serve import end_process
+    from keyturn_testing.systems.adapters import postgres_store
+    from keyturn_testing.systems.base import Unusable
+
+    data = os.environ.get("KEYTURN_DATA")
+    try:
+        return postgres_store(rest, schema=schema_of(Path(data)) if data else None, crash=end_process if is_killed else None)
+    except Unusable as unusable:
+        raise Unserved(str(unusable).removeprefix("postgres: ")) from None
+
+
+def schema_of(data: Path) -> str:
+    """Return the schema of a folder: a process that is killed and started again, as the suite does, finds it again."""
+    return f"keyturn_test_{sha256(str(data.absolute()).encode()).hexdigest()[:16]}"
 
 
 def _mutant(rest: str | None, is_killed: bool) -> object:
@@ -83,7 +102,12 @@ def _in_memory(store: "ReferenceStore", is_killed: bool) -> object:
     return store
 
 
-MAKERS: Mapping[str, Maker] = {"reference": _reference, "sqlite": _sqlite, "mutant": _mutant}
+MAKERS: Mapping[str, Maker] = {
+    "reference": _reference,
+    "sqlite": _sqlite,
+    "postgres": _postgres,
+    "mutant": _mutant,
+}
 """What can be served."""
 
 
@@ -91,11 +115,12 @@ def target_of(adapter: str, *, is_killed: bool) -> object:
     """Return the object that an adapter string names, to be served; raise `UsageError`."""
     kind, colon, rest = adapter.partition(":")
     if kind not in MAKERS:
-        raise click.UsageError(f"{adapter!r} cannot be served: write reference, sqlite[:PATH] or mutant:NAME")
+        forms = "reference, sqlite[:PATH], postgres:DSN or mutant:NAME"
+        raise click.UsageError(f"{without_passwords(adapter)!r} cannot be served: write {forms}")
     try:
         return MAKERS[kind](rest if colon else None, is_killed)
     except Unserved as error:
-        raise click.UsageError(f"{adapter}: {error}") from None
+        raise click.UsageError(f"{without_passwords(adapter)}: {error}") from None
 
 
 @click.command(
@@ -105,7 +130,7 @@ def target_of(adapter: str, *, is_killed: bool) -> object:
         "keyturn serve sqlite:decisions.sqlite3 --http --port 8000",
     )
 )
-@click.argument("adapter", metavar="reference|sqlite[:PATH]|mutant:NAME")
+@click.argument("adapter", metavar="reference|sqlite[:PATH]|postgres:DSN|mutant:NAME")
 @click.option(
     "--stdio", "way", flag_value="stdio", help="JSON-RPC 2.0, one object a line, on standard input and output."
 )

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from keyturn.values import Json
 from keyturn_specs.catalogue import BY_ID
+from keyturn_sql.passwords import without_passwords
 from keyturn_testing.judging import UNATTRIBUTED, Broken
 from keyturn_testing.reports.answers import answer_in_words
 from keyturn_testing.reports.covering import coverage_of
@@ -109,7 +110,7 @@ def _head(page: Page, record: Record, origin: Origin) -> None:
     system, profile = record.description.system, record.profile
     language = "" if system.language is None else f" ({escaped(system.language, 40)})"
     name = f"{escaped(system.name, 60)} {escaped(system.version, 40)}{language}"
-    page.line("system   ", (name, "bold"), f"  as {escaped(origin.adapter, 200)}")
+    page.line("system   ", (name, "bold"), f"  as {escaped(without_passwords(origin.adapter), 200)}")
     budget = f"{counted(profile.examples, 'example')} of up to {counted(profile.steps, 'step')}"
     page.line(f"profile  {profile.name}: {budget}, seed {record.seed}")
     page.blank()
@@ -228,7 +229,7 @@ def _replay_line(page: Page, origin: Origin, name: str) -> None:
 
 def replay_line(path: Path, origin: Origin) -> str:
     """Return the line that replays a trace on the system that was asked."""
-    words = ["keyturn", "replay", str(path), origin.adapter]
+    words = ["keyturn", "replay", str(path), without_passwords(origin.adapter)]
     return " ".join(map(shlex.quote, words)) + origin.options
 
 

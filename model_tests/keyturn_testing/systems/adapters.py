@@ -13,14 +13,21 @@ from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, NoReturn
 
 from attrs import frozen
 
 from keyturn_testing.systems.base import Breakdown, System, Unusable
 from keyturn_testing.systems.in_process import InProcessSystem, described, escaped, quoted
 
+if TYPE_CHECKING:
+    from keyturn_sql.store import SqlStore
+
 Opener = Callable[[str | None, Path, float], System]
 """Opens a system, given what stands after the kind (None without a colon), a folder, and seconds for each call."""
+
+Crash = Callable[[object], NoReturn]
+"""Ends the process, where a fault is armed that does."""
 
 DATABASE_NAME = "keyturn.sqlite3"
 """The file of the SQLite store in the data folder of a run."""
@@ -59,7 +66,7 @@ def _open_sqlite(rest: str | None, data: Path, time_limit: float) -> System:
     elif not path.parent.is_dir():
         raise Unusable(f"sqlite: the folder {quoted(str(path.parent))} is not there: make it first")
     try:
-        from keyturn_sql.files import NotOurs
+        from keyturn_sql.database import NotOurs
         from keyturn_sql.store import SqlStore
     except ImportError as error:
         raise Unusable(
@@ -73,6 +80,32 @@ def _open_sqlite(rest: str | None, data: Path, time_limit: float) -> System:
     except Exception as error:  # noqa: BLE001  # whatever the database says of a path that it cannot use
         raise Unusable(f"sqlite: {quoted(str(path))} cannot be opened: {described(error)}") from None
     return InProcessSystem(lambda: store, time_limit=time_limit)
+
+
+def _open_postgres(rest: str | None, _data: Path, time_limit: float) -> System:
+    store = postgres_store(rest)
+    return InProcessSystem(lambda: store, time_limit=time_limit)
+
+
+def postgres_store(rest: str | None, *, schema: str | None = None, crash: Crash | None = None) -> "SqlStore":
+    """Open a test store on a PostgreSQL server, in a schema of its own unless one is named; raise `Unusable`."""
+    if not rest:
+        raise Unusable("postgres needs a DSN: write `postgres:postgresql://USER@HOST/DATABASE`, as libpq reads it")
+    try:
+        from keyturn_sql.database import NotOurs, Postgres
+        from keyturn_sql.postgres import PostgresSchema
+        from keyturn_sql.store import PATIENCE, SqlStore, end_in_process
+    except ImportError as error:
+        raise Unusable(
+            f"postgres: the stores on PostgreSQL cannot be imported ({described(error)}): "
+            "install them with `pip install 'keyturn[postgres]'`"
+        ) from None
+    place = Postgres(rest, schema, passing=True)
+    try:
+        database = PostgresSchema(place, "test", synchronous="full", patience=PATIENCE)
+    except NotOurs as error:
+        raise Unusable(f"postgres: {escaped(str(error), 1000)}") from None
+    return SqlStore(database, crash=crash or end_in_process)
 
 
 def _open_python(rest: str | None, _data: Path, time_limit: float) -> System:
@@ -157,6 +190,13 @@ _KINDS = (
         says="the SQLite store that ships, in a file of this run or in one that a run made before",
         example="sqlite:/tmp/decisions.sqlite3",
         open=_open_sqlite,
+    ),
+    AdapterKind(
+        name="postgres",
+        form="postgres:DSN",
+        says="the store on PostgreSQL that ships, in a schema of its own, which the run makes and drops",
+        example="postgres:postgresql://tester@localhost/decisions",
+        open=_open_postgres,
     ),
     AdapterKind(
         name="python",

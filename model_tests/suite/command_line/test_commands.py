@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 from click.testing import CliRunner
 
@@ -13,7 +14,7 @@ from keyturn_testing.main import keyturn as command
 from keyturn_testing.running import PROFILES
 from keyturn_testing.systems.adapters import ADAPTERS
 
-from .conftest import Keyturn
+from .conftest import SMALL, Keyturn
 
 
 def ran(*arguments: str) -> tuple[int, str]:
@@ -137,3 +138,47 @@ def test_what_is_served_can_be_asked(keyturn: Keyturn) -> None:
     ended = keyturn("smoke", f"{served} sqlite --stdio")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("fit: sqlite")
+
+
+RESTARTED = {
+    "steps": [
+        {"calls": [{"operation": "case.open", "params": {"account": "acme", "workflow": "trip", "case": "case-1"}}]},
+        {"calls": [{"operation": "restart", "params": {}}]},
+        {"calls": [{"operation": "case.open", "params": {"account": "acme", "workflow": "trip", "case": "case-1"}}]},
+    ]
+}
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    """A trace with a restart, as a file."""
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(RESTARTED), "utf-8")
+    return str(path)
+
+
+def test_a_store_on_a_server_is_served_and_gone_afterwards(keyturn: Keyturn, trace: str, postgres: str) -> None:
+    """A restart, as the suite makes it, finds the same schema by the folder of the run; the end of the run drops it."""
+    served = f"stdio:{sys.executable} -m keyturn_testing.main serve 'postgres:{postgres}' --stdio"
+    ended = keyturn("replay", trace, served)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "holds" in ended.stdout
+    with psycopg.connect(postgres) as server:
+        assert server.execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'keyturn%'").fetchall() == []
+
+
+def test_no_password_is_shown(keyturn: Keyturn, trace: str, postgres: str) -> None:
+    """Not in a report, nor in what is said of what cannot be asked or served: the lines can be given to others."""
+    secret = "s3cret"
+    system = f"postgres:{postgres.replace('postgres@', f'postgres:{secret}@')}"
+    asked = [keyturn("check", system, *SMALL, "--engine", "stateful"), keyturn("replay", trace, system)]
+    assert "as postgres:postgresql://postgres@/" in asked[0].stdout
+    assert [each.returncode for each in asked] == [2, 0]
+    nowhere = f"postgres:postgresql://anna:{secret}@127.0.0.1:1/cards"
+    refused = [keyturn("check", nowhere), keyturn("serve", nowhere, "--stdio")]
+    refused.append(keyturn("serve", nowhere.removeprefix("postgres:"), "--stdio"))
+    assert [each.returncode for each in refused] == [2] * 3
+    said = "".join(f"{each.stdout}{each.stderr}" for each in (*asked, *refused))
+    assert "postgresql://anna@127.0.0.1:1/cards" in said
+    assert secret not in said
+    assert "Traceback" not in said

@@ -1,13 +1,36 @@
 """Every guide does what it says: its commands run, its programs work, and its outputs are the real ones."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from . import guides
 
+ON_A_SERVER = "docs/guide/stores.md"
 
-@pytest.mark.parametrize("page", guides.PAGES)
+
+@pytest.fixture
+def decisions(postgres: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server with what the guide says that it has, for whoever libpq finds it by the environment."""
+    with psycopg.connect(postgres, autocommit=True) as server:
+        server.execute("CREATE ROLE tester LOGIN PASSWORD 'for-the-guide'")
+        server.execute("CREATE DATABASE decisions OWNER tester")
+        monkeypatch.setenv("PGHOST", server.info.host)
+        monkeypatch.setenv("PGPASSWORD", "for-the-guide")
+        yield
+        server.execute("DROP DATABASE decisions WITH (FORCE)")
+        server.execute("DROP ROLE tester")
+
+
+@pytest.mark.usefixtures("decisions")
+def test_the_page_on_stores_does_what_it_says(tmp_path: Path) -> None:
+    """The page that needs a server has one, of these tests."""
+    guides.run_guide(ON_A_SERVER, tmp_path)
+
+
+@pytest.mark.parametrize("page", [each for each in guides.PAGES if each != ON_A_SERVER])
 def test_a_page_does_what_it_says(page: str, tmp_path: Path) -> None:
     """All blocks of a page run in order in a checkout, and their outputs are as they are shown."""
     guides.run_guide(page, tmp_path)
@@ -15,7 +38,7 @@ def test_a_page_does_what_it_says(page: str, tmp_path: Path) -> None:
 
 def test_the_guides_are_there() -> None:
     """There is something to run: the guides of the site, and the README."""
-    assert {"README.md", "docs/index.md", "docs/guide/first-check.md"} <= set(guides.PAGES)
+    assert {"README.md", "docs/index.md", "docs/guide/first-check.md", ON_A_SERVER} <= set(guides.PAGES)
 
 
 class TestBlocks:

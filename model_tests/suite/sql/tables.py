@@ -30,6 +30,6 @@ def rows_of(store: SqlStore) -> dict[str, list[tuple[object, ...]]]:
     """Every row of every table, as it is."""
     with store.database.engine.connect() as connection:
         return {
-            name: [tuple(each) for each in connection.execute(select(table))]
+            name: [tuple(each) for each in connection.execute(select(table).order_by(*table.primary_key))]
             for name, table in schema.metadata.tables.items()
         }

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -26,10 +26,14 @@ from keyturn.wire import write
 from keyturn.world import World
 from keyturn_sql import dialects
 from keyturn_sql import store as stores
-from keyturn_sql.files import NotOurs
+from keyturn_sql.database import NotOurs, Place, Postgres
 from keyturn_sql.store import SqlStore
+from keyturn_testing.commands.serving import schema_of
+from keyturn_testing.systems.adapters import DATABASE_NAME
 
+from . import shells
 from .breakdowns import Arm
+from .conftest import DATABASES
 from .programs import COMMIT, THE_CASE, Answer, Close, Seen, Step, presents, start
 from .tables import rows_of, world_of
 
@@ -59,10 +63,9 @@ def without_faults(store: SqlStore) -> dict[str, list[tuple[object, ...]]]:
     return {**found, "meta": [(*row[:column], *row[column + 1 :]) for row in found["meta"]]}
 
 
-def shape_of(path: Path) -> list[object]:
-    """The tables and indexes of a file, as they were declared."""
-    with closing(sqlite3.connect(path)) as shell:
-        return shell.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+def shape_of(place: Place) -> list[object]:
+    """The tables of a store, as they were declared."""
+    return list(shells.run(place, shells.DECLARED))
 
 
 class TestUnreadable:
@@ -70,15 +73,15 @@ class TestUnreadable:
 
     @pytest.mark.parametrize("fault", sorted(OF_A_CARD))
     @pytest.mark.parametrize("step", [PAY, Answer(back=0, option="no"), Close(back=0)], ids=["yes", "no", "dismiss"])
-    def test_the_rows_are_intact(self, store: SqlStore, path: Path, seen: Seen, fault: FaultKind, step: Step) -> None:
+    def test_the_rows_are_intact(self, store: SqlStore, place: Place, seen: Seen, fault: FaultKind, step: Step) -> None:
         """Every row and every table is as it was, for every connection, and the same answer is taken afterwards."""
         take(store, seen, CARD)
-        rows, tables = without_faults(store), shape_of(path)
+        rows, tables = without_faults(store), shape_of(place)
         take(store, seen, Arm(fault))
         assert len(world_of(store).armed) == 1
         assert take(store, seen, step) == UNVERIFIABLE
-        assert (without_faults(store), shape_of(path), world_of(store).armed) == (rows, tables, ())
-        with closing(SqlStore.open_test(path)) as other:
+        assert (without_faults(store), shape_of(place), world_of(store).armed) == (rows, tables, ())
+        with closing(SqlStore.open_test(place)) as other:
             assert not isinstance(take(other, seen, step), Rejected)
 
     def test_it_is_the_database_that_cannot_be_read(self, store: SqlStore, seen: Seen) -> None:
@@ -90,7 +93,7 @@ class TestUnreadable:
             decided.append(operation)
             return admissible(world, operation, claims)
 
-        with closing(SqlStore.open_test(store.database.path, decide=watched)) as other:
+        with closing(SqlStore.open_test(store.database.place, decide=watched)) as other:
             take(other, seen, Arm(FaultKind.PAYLOAD_CORRUPT))
             decided.clear()
             assert take(other, seen, PAY) == UNVERIFIABLE
@@ -110,31 +113,29 @@ class TestUnwritten:
         take(store, seen, Arm(FaultKind.WRITE_FAILS))
         assert take(store, seen, step) == UNAVAILABLE
         assert without_faults(store) == rows
-        with store.database.engine.connect() as connection:
-            assert connection.exec_driver_sql("PRAGMA query_only").scalar() == 0
         assert not isinstance(take(store, seen, step), Rejected)
 
-    def test_a_full_disk_is_said(self, store: SqlStore, seen: Seen) -> None:
+    def test_a_full_disk_is_said(self, file_store: SqlStore, seen: Seen) -> None:
         """No fault is armed: the database itself has no room, reads go on, and so does the store when there is some."""
-        take(store, seen, CARD)
+        take(file_store, seen, CARD)
         big = presents("confirm", blocking=False, conversation="v" * 20_000)
-        with limited_to_its_size(store):
-            rows = rows_of(store)
-            assert take(store, seen, big) == UNAVAILABLE
-            assert rows_of(store) == rows
-            assert isinstance(take(store, seen, PAY), Accepted)
-        assert isinstance(take(store, seen, big), Presented)
+        with limited_to_its_size(file_store):
+            rows = rows_of(file_store)
+            assert take(file_store, seen, big) == UNAVAILABLE
+            assert rows_of(file_store) == rows
+            assert isinstance(take(file_store, seen, PAY), Accepted)
+        assert isinstance(take(file_store, seen, big), Presented)
 
     def test_a_connection_that_may_only_read_is_said(self, store: SqlStore, seen: Seen) -> None:
         """A change that cannot even begin has not happened."""
         take(store, seen, CARD)
         with store.database.engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA query_only = ON")
+            connection.exec_driver_sql(shells.READ_ONLY[connection.dialect.name])
         rows = rows_of(store)
         assert [take(store, seen, each) for each in (CARD, PAY, Close(back=0))] == [UNAVAILABLE] * 3
         assert store.perform(EDIT) == UNAVAILABLE
         # What has no refusal fails for certain.
-        with pytest.raises(OperationFailed, match="readonly") as failure:
+        with pytest.raises(OperationFailed, match=r"read-?only") as failure:
             store.perform(ops.CommandNext(result="failed"))
         assert failure.value.definite
         assert rows_of(store) == rows
@@ -144,11 +145,12 @@ class TestUnwritten:
     def test_a_file_that_may_only_be_read_is_said(self, seen: Seen) -> None:
         """A file without the right to write it is read, and every change is refused; nothing is lost."""
         with tempfile.TemporaryDirectory() as folder, closing(SqlStore.open_test(Path(folder, "cards.db"))) as store:
+            path = Path(folder, "cards.db")
             start(store.perform)
             take(store, seen, CARD)
             store.database.engine.dispose()
             # A reader keeps the log of the file: whoever may only read cannot make one.
-            with closing(sqlite3.connect(store.database.path)) as reader:
+            with closing(sqlite3.connect(path)) as reader:
                 reader.execute("SELECT count(*) FROM meta").fetchall()
                 with read_only(Path(folder)):
                     assert [take(store, seen, each) for each in (CARD, PAY)] == [UNAVAILABLE] * 2
@@ -192,7 +194,7 @@ class TestUnheard:
     """I14.6: what nobody heard is committed, or it never happened; a retry finds out which."""
 
     @pytest.mark.parametrize("fault", [FaultKind.REPLY_LOST, *sorted(CRASHES)])
-    def test_the_file_knows(self, store: SqlStore, path: Path, seen: Seen, fault: FaultKind) -> None:
+    def test_the_file_knows(self, store: SqlStore, place: Place, seen: Seen, fault: FaultKind) -> None:
         """Another connection sees at once what happened, and that the fault is spent."""
         take(store, seen, CARD)
         rows = without_faults(store)
@@ -201,19 +203,19 @@ class TestUnheard:
             take(store, seen, PAY)
         assert not getattr(raised.value, "definite", False)
         happened = fault is not FaultKind.CRASH_BEFORE_COMMIT
-        with closing(SqlStore.open_test(path)) as other:
+        with closing(SqlStore.open_test(place)) as other:
             assert (without_faults(other) != rows, world_of(other).armed) == (happened, ())
             again = take(other, seen, PAY)
             assert isinstance(again, InFlight if happened else Accepted)
             assert len(world_of(other).commands) == 1
 
     def test_a_fault_that_hit_elsewhere_does_not_hit_again(
-        self, store: SqlStore, path: Path, monkeypatch: pytest.MonkeyPatch
+        self, store: SqlStore, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Two processes share a file: between the look that finds the fault and the step that it hits, the other is hit."""
         store.perform(ops.FaultArm(fault=FaultKind.WRITE_FAILS))
         begin, begun = dialects.begin, list[bool]()
-        with closing(SqlStore.open_test(path)) as other:
+        with closing(SqlStore.open_test(place)) as other:
 
             def begin_later(connection: Any, *, changes: bool) -> Any:
                 begun.append(changes)
@@ -225,22 +227,23 @@ class TestUnheard:
             assert isinstance(store.perform(EDIT), ops.CaseEdited)
         assert all(begun)
 
-    def test_a_service_is_not_harmed(self, path: Path) -> None:
+    def test_a_service_is_not_harmed(self, place: Place) -> None:
         """Nobody arms a fault in the store of a service, and it does not claim that somebody could."""
-        with closing(SqlStore.open(path)) as service:
+        with closing(SqlStore.open(place)) as service:
             assert service.describe()["claims"] == sorted(ALL_CLAIMS - {Capability.FAULTS})
             with pytest.raises(Unsupported, match="never wiped or harmed"):
                 service.perform(ops.FaultArm(fault=FaultKind.WRITE_FAILS))
         with pytest.raises(NotOurs):
-            SqlStore.open_test(path)
+            SqlStore.open_test(place)
 
 
 class Served:
-    """`keyturn serve sqlite:PATH --stdio` as a process of its own."""
+    """`keyturn serve SYSTEM --stdio` as a process of its own, as the suite starts it: with a folder."""
 
-    def __init__(self, path: Path) -> None:
-        command = [sys.executable, "-m", "keyturn_testing.main", "serve", f"sqlite:{path}", "--stdio"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, system: str, folder: Path) -> None:
+        command = [sys.executable, "-m", "keyturn_testing.main", "serve", system, "--stdio"]
+        env = {**os.environ, "KEYTURN_DATA": str(folder)}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
 
     def call(self, method: str, **params: object) -> dict[str, Any] | None:
         """Ask and wait; nothing stands for a process that ended."""
@@ -264,9 +267,16 @@ class Served:
 
 
 @pytest.mark.parametrize("fault", sorted(CRASHES))
-def test_a_process_ends_by_itself(path: Path, seen: Seen, fault: FaultKind) -> None:
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_process_ends_by_itself(
+    tmp_path: Path, request: pytest.FixtureRequest, database: str, seen: Seen, fault: FaultKind
+) -> None:
     """I14.6, L11: it is killed at the moment that was asked for, and the next process finds what was committed, once."""
-    served = Served(path)
+    system, place = "sqlite", cast(Place, tmp_path / DATABASE_NAME)
+    if database == "postgresql":
+        dsn = request.getfixturevalue("postgres")
+        system, place = f"postgres:{dsn}", Postgres(dsn, schema_of(tmp_path))
+    served = Served(system, tmp_path)
     served.call("reset", now="2026-01-01T00:00:00Z")
     served.call("case.open", **THE_CASE)
     presented = served.asked(CARD.meet(seen))
@@ -278,11 +288,11 @@ def test_a_process_ends_by_itself(path: Path, seen: Seen, fault: FaultKind) -> N
     assert served.call("card.respond", **answer) is None
     assert served.end() == -signal.SIGKILL
     happened = fault is FaultKind.CRASH_AFTER_COMMIT
-    with closing(SqlStore.open_test(path)) as store:
+    with closing(SqlStore.open_test(place)) as store:
         world = world_of(store)
         assert (world.armed, len(world.commands)) == ((), int(happened))
         assert world.interactions[0].status == ("resolving" if happened else "active")
-    again = Served(path)
+    again = Served(system, tmp_path)
     taken = again.call("card.respond", **answer)
     assert taken is not None
     assert taken["result"]["outcome"] == ("in_flight" if happened else "accepted")

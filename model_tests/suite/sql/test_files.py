@@ -13,8 +13,8 @@ import pytest
 from keyturn import operations as ops
 from keyturn.responses import Presented
 from keyturn_sql import files, schema
+from keyturn_sql.database import NotOurs
 from keyturn_sql.dialects import APPLICATION_ID
-from keyturn_sql.files import NotOurs
 from keyturn_sql.store import SqlStore
 
 from .programs import Seen, presents, start

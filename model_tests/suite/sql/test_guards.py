@@ -18,10 +18,13 @@ from keyturn.responses import Accepted, Presented, RefusalCode, Rejected, Replay
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.values import CardId, EffectId, Instant
 from keyturn.world import Settlement, World
-from keyturn_sql.schema import SCHEMA_VERSION
+from keyturn_sql.database import Place
+from keyturn_sql.schema import SCHEMA_VERSION, interactions
 from keyturn_sql.store import Decide, SqlStore
 
+from . import shells
 from .programs import COMMIT, KEYS, Answer, Close, Seen, Step, presents, start
+from .shells import VIOLATIONS, held, shell
 from .tables import rows_of
 
 ACTIVE = InteractionStatus.ACTIVE
@@ -37,9 +40,9 @@ def run(store: SqlStore, *steps: Step, seen: Seen | None = None) -> list[Outcome
     return outcomes
 
 
-def refused(path: Path, decide: Decide, operation: ops.Operation, says: str) -> None:
+def refused(place: Place, decide: Decide, operation: ops.Operation, says: str) -> None:
     """Hold that a store that decides like this is refused by the database, and that nothing was written."""
-    with closing(SqlStore.open_test(path, decide=decide, synchronous="normal")) as broken:
+    with closing(SqlStore.open_test(place, decide=decide, synchronous="normal")) as broken:
         before = rows_of(broken)
         with pytest.raises(OperationFailed, match=says) as failure:
             broken.perform(operation)
@@ -68,28 +71,26 @@ def unsettled(world: World) -> World:
 class TestOneOpenBlockingCard:
     """I5.1: at every observable moment a case has at most one blocking card that is open."""
 
-    def test_a_second_one_is_refused_by_the_database(self, store: SqlStore, path: Path) -> None:
+    def test_a_second_one_is_refused_by_the_database(self, store: SqlStore, place: Place) -> None:
         """A gate that overlooks the occupant cannot write a second card."""
         run(store, presents("confirm"))
         blind = with_cards(lambda world: evolve(world, interactions=()))
-        refused(path, blind, presents("review").meet(Seen()), r"one_open_blocking_card: .*I5\.1")
+        refused(place, blind, presents("review").meet(Seen()), r"one_open_blocking_card: .*I5\.1")
 
-    def test_a_resolving_card_holds_the_slot_too(self, store: SqlStore, path: Path) -> None:
+    def test_a_resolving_card_holds_the_slot_too(self, store: SqlStore, place: Place) -> None:
         """A gate that overlooks a card in flight cannot write a second card either."""
         run(store, presents("confirm"), Answer(back=0, option="pay"))
         blind = with_cards(lambda world: evolve(world, interactions=()))
-        refused(path, blind, presents("review").meet(Seen()), r"I5\.1")
+        refused(place, blind, presents("review").meet(Seen()), r"I5\.1")
 
-    def test_plain_sql_is_refused(self, store: SqlStore, path: Path) -> None:
+    def test_plain_sql_is_refused(self, store: SqlStore, place: Place) -> None:
         """The guard is in the file: a shell that copies the card is refused as well."""
         run(store, presents("confirm"))
-        with closing(sqlite3.connect(path)) as shell:
-            columns = [
-                row[1] for row in shell.execute("PRAGMA table_info(interactions)") if row[1] not in ("position", "id")
-            ]
-            names = ", ".join(columns)
-            with pytest.raises(sqlite3.IntegrityError, match=r"interactions\.account, interactions\.workflow"):
-                shell.execute(f"INSERT INTO interactions (id, {names}) SELECT 'copy', {names} FROM interactions")  # noqa: S608
+        names = ", ".join(each.name for each in interactions.columns if each.name not in ("position", "id"))
+        copy = f"INSERT INTO interactions (position, id, {names}) SELECT 2, 'copy', {names} FROM interactions"  # noqa: S608
+        says = r"interactions\.account, interactions\.workflow|one_open_blocking_card"
+        with shell(place) as opened, pytest.raises(VIOLATIONS, match=says):
+            opened.execute(copy)
 
     def test_other_cases_have_their_own_slot(self, store: SqlStore) -> None:
         """The slot belongs to (account, workflow, case), compared exactly (I5.6)."""
@@ -103,7 +104,7 @@ class TestOneOpenBlockingCard:
 class TestAtMostOnce:
     """I14.1: the commands of a card's option run at most once, ever."""
 
-    def test_a_second_effect_is_refused_by_the_database(self, store: SqlStore, path: Path) -> None:
+    def test_a_second_effect_is_refused_by_the_database(self, store: SqlStore, place: Place) -> None:
         """A gate that lets a command take effect again cannot write the effect."""
         *_, resolved = run(store, presents("confirm"), Answer(back=0, option="both"), COMMIT)
         assert isinstance(resolved, Resolved)
@@ -116,16 +117,16 @@ class TestAtMostOnce:
         def repeats(world: World, operation: ops.Operation, claims: Claims) -> tuple[Branch, ...]:
             return (Branch(ops.Done(), world, (again,), frozenset()),)
 
-        refused(path, repeats, ops.CardExpireDue(), r"one_commit_a_card: .*I14\.1")
+        refused(place, repeats, ops.CardExpireDue(), r"one_commit_a_card: .*I14\.1")
 
-    def test_a_second_commit_is_refused(self, store: SqlStore, path: Path) -> None:
+    def test_a_second_commit_is_refused(self, store: SqlStore, place: Place) -> None:
         """A gate that forgets that a command was settled cannot settle it again: the rows say so."""
         _, accepted, _ = run(store, presents("confirm"), Answer(back=0, option="both"), COMMIT)
         assert isinstance(accepted, Accepted)
         settle = ops.CommandSettle(command=accepted.command, result="committed")
-        refused(path, with_cards(unsettled), settle, r"interactions .* no longer as it was read")
+        refused(place, with_cards(unsettled), settle, r"interactions .* no longer as it was read")
 
-    def test_a_second_settlement_is_refused(self, store: SqlStore, path: Path) -> None:
+    def test_a_second_settlement_is_refused(self, store: SqlStore, place: Place) -> None:
         """A gate that rewrites how a command ended cannot write it (L5)."""
         _, accepted, _ = run(store, presents("confirm"), Answer(back=0, option="pay"), COMMIT)
         assert isinstance(accepted, Accepted)
@@ -135,15 +136,15 @@ class TestAtMostOnce:
             return (Branch(ops.Done(), evolve(world, commands=commands), (), frozenset()),)
 
         settle = ops.CommandSettle(command=accepted.command, result="failed")
-        refused(path, rewrites, settle, r"commands .* no longer as it was read")
+        refused(place, rewrites, settle, r"commands .* no longer as it was read")
 
-    def test_a_second_command_in_flight_is_refused(self, store: SqlStore, path: Path) -> None:
+    def test_a_second_command_in_flight_is_refused(self, store: SqlStore, place: Place) -> None:
         """A gate that takes an answer to a Resolving card cannot start a second command (I14.3)."""
         seen, answer = Seen(), Answer(back=0, option="pay")
         run(store, presents("confirm"), answer, seen=seen)
-        refused(path, with_cards(reopened), answer.meet(seen), r"one_command_in_flight: .*I14\.3")
+        refused(place, with_cards(reopened), answer.meet(seen), r"one_command_in_flight: .*I14\.3")
 
-    def test_an_effect_of_no_card_is_refused(self, store: SqlStore, path: Path) -> None:
+    def test_an_effect_of_no_card_is_refused(self, store: SqlStore, place: Place) -> None:
         """A guard without a requirement of its own is named as the database names it."""
         entry = ops.LedgerEntry(
             seq=0,
@@ -154,27 +155,26 @@ class TestAtMostOnce:
             cause=ops.Cause(),
         )
         invents: Decide = lambda world, operation, claims: (Branch(ops.Done(), world, (entry,), frozenset()),)  # noqa: E731
-        refused(path, invents, ops.CardExpireDue(), "FOREIGN KEY constraint failed")
+        refused(place, invents, ops.CardExpireDue(), "FOREIGN KEY constraint failed|ledger_of_interactions")
 
 
 class TestConditionalChanges:
     """A change touches exactly the row that was read, or the whole operation is taken back."""
 
-    def test_a_terminal_card_is_never_written(self, store: SqlStore, path: Path) -> None:
+    def test_a_terminal_card_is_never_written(self, store: SqlStore, place: Place) -> None:
         """A gate that answers a declined card moves nothing (L2)."""
         seen = Seen()
         run(store, presents("confirm"), Answer(back=0, option="no"), seen=seen)
-        refused(path, with_cards(reopened), Answer(back=0, option="later").meet(seen), "no longer as it was read")
+        refused(place, with_cards(reopened), Answer(back=0, option="later").meet(seen), "no longer as it was read")
 
     @pytest.mark.parametrize("table", ["meta", "cases", "interactions", "commands"])
-    def test_a_row_that_does_not_move_takes_everything_back(self, store: SqlStore, path: Path, table: str) -> None:
+    def test_a_row_that_does_not_move_takes_everything_back(self, store: SqlStore, place: Place, table: str) -> None:
         """Whichever row cannot be moved: no effect, no entry, no new revision."""
         _, accepted = run(store, presents("confirm"), Answer(back=0, option="both"))
         assert isinstance(accepted, Accepted)
-        with closing(sqlite3.connect(path)) as shell:
-            shell.execute(f"CREATE TRIGGER holds BEFORE UPDATE ON {table} BEGIN SELECT RAISE(IGNORE); END")
+        shells.run(place, shells.NEVER_MIND, table=table)
         settle = ops.CommandSettle(command=accepted.command, result="committed")
-        refused(path, admissible, settle, f"{table} .* no longer as it was read")
+        refused(place, admissible, settle, f"{table} .* no longer as it was read")
 
     @pytest.mark.parametrize(
         ("table", "column", "value"),
@@ -191,26 +191,24 @@ class TestConditionalChanges:
             ("cases", "closed", "2"),
         ],
     )
-    def test_nonsense_is_refused(self, store: SqlStore, path: Path, table: str, column: str, value: str) -> None:
+    def test_nonsense_is_refused(self, store: SqlStore, place: Place, table: str, column: str, value: str) -> None:
         """The checks of the tables hold against plain SQL."""
         run(store, presents("confirm"))
-        with closing(sqlite3.connect(path)) as shell, pytest.raises(sqlite3.IntegrityError, match="CHECK"):
-            shell.execute(f"UPDATE {table} SET {column} = {value}")  # noqa: S608
+        with shell(place) as opened, pytest.raises(VIOLATIONS, match=r"CHECK|check|of type boolean"):
+            opened.execute(f"UPDATE {table} SET {column} = {value}")  # noqa: S608
 
 
 class TestWhatCannotBeDone:
     """A failure is definite when nothing happened, and not definite when only the commit itself went wrong."""
 
-    def test_a_change_waits_only_so_long(self, store: SqlStore, path: Path) -> None:
-        """While another process holds the file reads go on, and a change fails for certain after its patience."""
-        with closing(SqlStore.open_test(path, patience=0.05)) as other, closing(sqlite3.connect(path)) as shell:
-            shell.isolation_level = None
-            shell.execute("BEGIN IMMEDIATE")
-            with pytest.raises(OperationFailed, match=r"more than 0\.05 s; nothing happened") as failure:
-                other.perform(presents("confirm").meet(Seen()))
-            assert failure.value.definite
-            assert other.perform(ops.CardList(account="anna", conversation="phone")) == ops.Cards(cards=())
-            shell.execute("ROLLBACK")
+    def test_a_change_waits_only_so_long(self, store: SqlStore, place: Place) -> None:
+        """While another process holds the store reads go on, and a change fails for certain after its patience."""
+        with closing(SqlStore.open_test(place, patience=0.05)) as other:
+            with held(place):
+                with pytest.raises(OperationFailed, match=r"more than 0\.05 s; nothing happened") as failure:
+                    other.perform(presents("confirm").meet(Seen()))
+                assert failure.value.definite
+                assert other.perform(ops.CardList(account="anna", conversation="phone")) == ops.Cards(cards=())
             assert isinstance(other.perform(presents("confirm").meet(Seen())), Presented)
 
     def test_a_commit_that_fails_is_not_definite(self, path: Path) -> None:
@@ -244,20 +242,19 @@ class TestWhatCannotBeDone:
         assert store.perform(operation) == Rejected(code=RefusalCode.MALFORMED)
         assert rows_of(store) == before
 
-    def test_an_error_of_the_kernel_leaves_nothing(self, store: SqlStore, path: Path) -> None:
+    def test_an_error_of_the_kernel_leaves_nothing(self, store: SqlStore, place: Place) -> None:
         """Whatever is raised while it is decided is raised on, after everything was taken back."""
 
         def fails(world: World, operation: ops.Operation, claims: Claims) -> tuple[Branch, ...]:
             raise ZeroDivisionError
 
-        with closing(SqlStore.open_test(path, decide=fails)) as broken, pytest.raises(ZeroDivisionError):
+        with closing(SqlStore.open_test(place, decide=fails)) as broken, pytest.raises(ZeroDivisionError):
             broken.perform(ops.ClockAdvance(seconds=1))
         assert isinstance(store.perform(ops.ClockAdvance(seconds=1)), ops.ClockAdvanced)
 
-    def test_an_error_shows_no_stored_action(self, store: SqlStore, path: Path) -> None:
+    def test_an_error_shows_no_stored_action(self, store: SqlStore, place: Place) -> None:
         """What a card stores is in no message, whatever the database says (I7.5)."""
-        with closing(sqlite3.connect(path)) as shell:
-            shell.execute("CREATE TRIGGER fails BEFORE INSERT ON interactions BEGIN SELECT RAISE(FAIL, 'no room'); END")
+        shells.run(place, shells.FAIL, table="interactions")
         with pytest.raises(OperationFailed, match="no room") as failure:
             store.perform(presents("confirm").meet(Seen()))
         assert "operation" not in str(failure.value)
@@ -268,14 +265,13 @@ class TestDamage:
     """I19.4: a payload that no longer matches its hash is `unverifiable`, and nothing runs."""
 
     @pytest.fixture
-    def damaged(self, store: SqlStore, path: Path) -> Seen:
+    def damaged(self, store: SqlStore, place: Place) -> Seen:
         """A card whose stored sum was changed behind the store's back."""
         seen = Seen()
         operation = presents("confirm").meet(seen)
         seen.note(operation, store.perform(operation))
-        with closing(sqlite3.connect(path)) as shell:
-            shell.execute("UPDATE interactions SET payload = replace(payload, '1.5', '9.5')")
-            shell.commit()
+        with shell(place) as opened:
+            opened.execute("UPDATE interactions SET payload = replace(payload, '1.5', '9.5')")
         return seen
 
     def test_an_answer_to_it_is_refused(self, store: SqlStore, damaged: Seen) -> None:
@@ -299,16 +295,15 @@ class TestDamage:
             store.perform(ops.CardGet(account="anna", conversation="phone", card=damaged.cards[0][1].id))
         assert failure.value.definite
 
-    def test_a_row_that_cannot_be_read_is_damage_too(self, store: SqlStore, path: Path) -> None:
+    def test_a_row_that_cannot_be_read_is_damage_too(self, store: SqlStore, place: Place) -> None:
         """A result that is no JSON any more is never half understood."""
         presented, _, _, replayed = run(
             store, presents("choose"), *(Answer(back=0, option="pay"),) * 2, Answer(back=0, option="both")
         )
         assert isinstance(presented, Presented)
         assert isinstance(replayed, Replayed)
-        with closing(sqlite3.connect(path)) as shell:
-            shell.execute("UPDATE interactions SET result = '{'")
-            shell.commit()
+        with shell(place) as opened:
+            opened.execute("UPDATE interactions SET result = '{'")
         with pytest.raises(OperationFailed, match="a stored Interaction cannot be read"):
             store.perform(ops.CardGet(account="anna", conversation="phone", card=presented.card.id))
 
@@ -316,9 +311,9 @@ class TestDamage:
 class TestService:
     """The store of a service is not a test environment: nothing wipes it."""
 
-    def test_it_cannot_be_reset(self, path: Path) -> None:
+    def test_it_cannot_be_reset(self, place: Place) -> None:
         """A reset is not offered, and the description does not say that this is a test store."""
-        with closing(SqlStore.open(path)) as service:
+        with closing(SqlStore.open(place)) as service:
             service.perform(ops.CaseOpen(account="a", workflow="w", case="c"))
             with pytest.raises(Unsupported, match="never wiped"):
                 service.perform(ops.Reset(now=Instant(0)))
@@ -326,7 +321,7 @@ class TestService:
             assert len(rows_of(service)["cases"]) == 1
 
 
-def test_ids_are_issued_once_also_over_resets_and_restarts(store: SqlStore, path: Path) -> None:
+def test_ids_are_issued_once_also_over_resets_and_restarts(store: SqlStore, place: Place) -> None:
     """I6.7: an old click never meets a new card, whatever happened to the old one."""
     names = []
     for _ in range(3):
@@ -335,7 +330,7 @@ def test_ids_are_issued_once_also_over_resets_and_restarts(store: SqlStore, path
         names.append(presented.card.id)
         start(store.perform)
         store.perform(ops.Restart())
-    with closing(SqlStore.open_test(path)) as other:
+    with closing(SqlStore.open_test(place)) as other:
         (presented,) = run(other, presents("confirm"))
         assert isinstance(presented, Presented)
         names.append(presented.card.id)
@@ -352,22 +347,22 @@ def test_a_reset_leaves_no_row_but_the_counter(store: SqlStore) -> None:
     assert meta[3:] == (7, 5, "committed", "record", "{}", 0, 0, 0, 0)
 
 
-def test_the_rows_can_be_read_by_a_person(store: SqlStore, path: Path) -> None:
+def test_the_rows_can_be_read_by_a_person(file_store: SqlStore, path: Path) -> None:
     """The sqlite3 shell shows who was asked what, what came of it and why, without this package."""
-    run(store, presents("confirm"), Answer(back=0, option="pay", text="a note"), COMMIT)
-    with closing(sqlite3.connect(path)) as shell:
-        card = shell.execute(
+    run(file_store, presents("confirm"), Answer(back=0, option="pay", text="a note"), COMMIT)
+    with closing(sqlite3.connect(path)) as opened:
+        card = opened.execute(
             "SELECT account, case_id, status, kind, blocking, resolved_option, datetime(created_at / 1000, 'unixepoch'),"
             " json_extract(payload, '$.title') FROM interactions"
         ).fetchall()
-        ledger = shell.execute(
+        ledger = opened.execute(
             'SELECT seq, from_status, event, to_status, "option" FROM ledger ORDER BY seq'
         ).fetchall()
-        effects = shell.execute(
+        effects = opened.execute(
             "SELECT ordinal, json_extract(action, '$.operation'), json_extract(arguments, '$.note'), freeform, case_revision"
             " FROM effects"
         ).fetchall()
-        mark = shell.execute("SELECT mark, schema_version FROM meta").fetchall()
+        mark = opened.execute("SELECT mark, schema_version FROM meta").fetchall()
     assert card == [("anna", "trip", "resolved", "confirm_command", 1, "pay", "2026-01-01 00:00:00", "Pay?")]
     assert ledger == [
         (1, None, "present", "active", None),

@@ -16,8 +16,10 @@ from keyturn import operations as ops
 from keyturn.responses import Presented
 from keyturn.values import Json
 from keyturn.wire import read_operation, write_outcome
+from keyturn_sql.database import Place, Postgres
 from keyturn_sql.store import SqlStore
 
+from .conftest import DATABASES
 from .programs import PAYLOADS, THE_CASE, Seen, presents, start
 from .tables import rows_of
 
@@ -33,11 +35,12 @@ CARD = {
 
 
 class Worker:
-    """One process that serves the file."""
+    """One process that serves the store."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        command = [sys.executable, str(WORKER), str(path)]
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        words = [str(place)] if isinstance(place, Path) else [place.dsn, str(place.schema)]
+        command = [sys.executable, str(WORKER), *words]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def wait(self) -> None:
@@ -72,18 +75,12 @@ Start = Callable[[], Worker]
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Where the file of a test is."""
-    return tmp_path / "cards.db"
-
-
-@pytest.fixture
-def worker(path: Path) -> Iterator[Start]:
+def worker(place: Place) -> Iterator[Start]:
     """Starts processes on the file that can be killed, and ends them after the test."""
     with ExitStack() as started:
 
         def begin() -> Worker:
-            one = Worker(path)
+            one = Worker(place)
             started.callback(one.kill)
             one.wait()
             return one
@@ -91,11 +88,13 @@ def worker(path: Path) -> Iterator[Start]:
         yield begin
 
 
-@pytest.fixture(scope="module")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Worker]]:
-    """Three processes that make one file at the same time, and share it."""
-    path = tmp_path_factory.mktemp("shared") / "cards.db"
-    started = [Worker(path) for _ in range(3)]
+@pytest.fixture(scope="module", params=DATABASES)
+def workers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Worker]]:
+    """Three processes that make one store at the same time, and share it."""
+    place: Place = tmp_path_factory.mktemp("shared") / "cards.db"
+    if request.param == "postgresql":
+        place = Postgres(request.getfixturevalue("postgres"), "shared")
+    started = [Worker(place) for _ in range(3)]
     for each in started:
         each.wait()
     yield started
@@ -160,7 +159,7 @@ def test_of_answers_at_once_exactly_one_is_taken(workers: list[Worker]) -> None:
         assert len({json.dumps(each.reply()) for each in workers}) == 1
 
 
-def test_a_killed_process_loses_nothing(worker: Start, path: Path) -> None:
+def test_a_killed_process_loses_nothing(worker: Start, place: Place) -> None:
     """SIGKILL between operations: everything that was answered is there, and a Resolving card can be settled (L11)."""
     first = worker()
     first.call("reset", now="2026-01-01T00:00:00Z")
@@ -174,12 +173,12 @@ def test_a_killed_process_loses_nothing(worker: Start, path: Path) -> None:
     assert seen["card"]["status"] == "resolving"
     resolved = second.call("command.settle", command=command, result="committed")
     second.kill()
-    with closing(SqlStore.open_test(path)) as store:
+    with closing(SqlStore.open_test(place)) as store:
         replayed = write_outcome(store.perform(read_operation("card.respond", answer(card["id"], "pay", 1))))
         assert replayed["result"] == resolved["result"]
 
 
-def test_a_process_that_is_killed_while_it_writes_leaves_whole_operations(worker: Start, path: Path) -> None:
+def test_a_process_that_is_killed_while_it_writes_leaves_whole_operations(worker: Start, place: Place) -> None:
     """SIGKILL in the middle of many changes: what was answered is there, and what is there is whole."""
     first = worker()
     first.call("reset", now="2026-01-01T00:00:00Z")
@@ -189,7 +188,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_whole_operations(worker
         first.send("card.present", **THE_CASE, **CARD, blocking=False)
     answered = [first.reply()["card"]["id"] for _ in range(10)]
     first.kill()
-    with closing(SqlStore.open_test(path)) as store:
+    with closing(SqlStore.open_test(place)) as store:
         found = rows_of(store)
         names = [row[1] for row in found["interactions"]]
         assert names[:10] == answered
@@ -200,17 +199,19 @@ def test_a_process_that_is_killed_while_it_writes_leaves_whole_operations(worker
 
 
 def test_processes_that_make_the_file_at_once_share_it(workers: list[Worker]) -> None:
-    """Whoever is first makes the file, whole; all others open that one, and nothing else is left in the folder."""
+    """Whoever is first makes the store, whole; all others open that one, and nothing else is left in the folder."""
     workers[0].call("reset", now="2026-01-01T00:00:00Z")
     workers[1].call("case.open", **THE_CASE)
     assert workers[2].call("case.edit", **THE_CASE)["revision"] == 2
-    folder = workers[0].path.parent
-    assert {each.name for each in folder.iterdir()} <= {f"cards.db{suffix}" for suffix in ("", "-wal", "-shm")}
+    place = workers[0].place
+    if isinstance(place, Path):
+        names = {each.name for each in place.parent.iterdir()}
+        assert names <= {f"cards.db{suffix}" for suffix in ("", "-wal", "-shm")}
 
 
-def test_threads_share_a_store(path: Path) -> None:
+def test_threads_share_a_store(place: Place) -> None:
     """One store serves several threads: each operation is its own transaction."""
-    with closing(SqlStore.open_test(path, synchronous="normal")) as store, ThreadPoolExecutor(4) as threads:
+    with closing(SqlStore.open_test(place, synchronous="normal")) as store, ThreadPoolExecutor(4) as threads:
         start(store.perform)
         operation = presents("confirm", blocking=False).meet(Seen())
         outcomes = list(threads.map(store.perform, [operation] * 40))

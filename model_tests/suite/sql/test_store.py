@@ -18,11 +18,13 @@ from keyturn.status import InteractionStatus
 from keyturn.store import ReferenceStore
 from keyturn.world import World
 from keyturn_sql import reading, rows
+from keyturn_sql.database import Place, Postgres
 from keyturn_sql.store import SqlStore
 
 from . import breakdowns
 from . import programs as directed
 from .programs import CONVERSATIONS, KEYS, PAYLOADS, Perform, Seen, Step, presents, programs, start
+from .shells import dialect_of
 from .tables import world_of
 
 DIRECTED = {**directed.DIRECTED, **breakdowns.DIRECTED}
@@ -37,12 +39,19 @@ CLAIMS = {
 }
 
 
-@pytest.fixture(scope="module", params=[*CLAIMS.values()], ids=[*CLAIMS])
+# What is claimed is the kernel's to look at: one set of claims shows that the other database says the same.
+PAIRS = [*(("sqlite", each) for each in CLAIMS), ("postgresql", "all")]
+
+
+@pytest.fixture(scope="module", params=PAIRS, ids=" ".join)
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     """A reference store and a durable one of the same claims; both count ids from where they are."""
-    path = tmp_path_factory.mktemp("equality") / "cards.db"
-    store = SqlStore.open_test(path, request.param, synchronous="normal")
-    yield ReferenceStore(request.param), store
+    database, claims = request.param[0], CLAIMS[request.param[1]]
+    place: Place = tmp_path_factory.mktemp("equality") / "cards.db"
+    if database == "postgresql":
+        place = Postgres(request.getfixturevalue("postgres"), "equality")
+    store = SqlStore.open_test(place, claims, synchronous="normal")
+    yield ReferenceStore(claims), store
     store.close()
 
 
@@ -152,12 +161,12 @@ def test_every_operation_has_a_slice_or_a_history() -> None:
     assert {*reading.SLICES, *reading.HISTORIES} == set(ops.OPERATIONS)
 
 
-def test_the_methods_of_the_port_are_there(tmp_path: Path) -> None:
-    """A client in Python sees the protocol: `describe` names SQLite, results are JSON."""
-    store = SqlStore.open_test(tmp_path / "cards.db")
+def test_the_methods_of_the_port_are_there(place: Place) -> None:
+    """A client in Python sees the protocol: `describe` names the database, results are JSON."""
+    store = SqlStore.open_test(place)
     said = store.describe()
     assert (said["system"], said["environment"]) == (
-        {"name": "sqlite", "version": "0.1.0", "language": "python"},
+        {"name": dialect_of(place), "version": "0.1.0", "language": "python"},
         "test",
     )
     assert store.reset(now="2026-01-01T00:00:00Z") == {}
@@ -192,10 +201,10 @@ def test_no_operation_reads_a_whole_table(query: reading.Query, index: str, tmp_
     assert not any("SCAN interactions" in each or "SCAN ledger" in each or "SCAN effects" in each for each in plan)
 
 
-def test_a_card_that_was_read_is_equal_to_the_one_that_was_written(tmp_path: Path) -> None:
+def test_a_card_that_was_read_is_equal_to_the_one_that_was_written(place: Place) -> None:
     """The kernel's own value comes back, field by field, also when it is written by one store and read by another."""
     reference = ReferenceStore()
-    first, second = (SqlStore.open_test(tmp_path / "cards.db") for _ in range(2))
+    first, second = (SqlStore.open_test(place) for _ in range(2))
     start(reference.perform)
     start(first.perform)
     for name in PAYLOADS:

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from keyturn.errors import OperationFailed
 from keyturn.wire import read_operation, write_outcome
+from keyturn_sql.database import Postgres
 from keyturn_sql.store import SqlStore
 
 
 def main() -> None:
-    """Serve one file until stdin is closed."""
-    store = SqlStore.open_test(Path(sys.argv[1]))
+    """Serve one store until stdin is closed."""
+    name, *rest = sys.argv[1:]
+    store = SqlStore.open_test(Postgres(name, rest[0]) if rest else Path(name))
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in sys.stdin:

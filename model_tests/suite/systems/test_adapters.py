@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from keyturn_testing.mutants import MUTANTS
@@ -132,6 +133,35 @@ class TestBuiltIn:
         """Where the extra is missing, the message names it."""
         monkeypatch.setitem(sys.modules, "keyturn_sql.store", None)
         assert "keyturn[sql]" in problems_of("sqlite", tmp_path)[0]
+
+    def test_postgres_has_a_schema_of_its_own(self, tmp_path: Path, postgres: str) -> None:
+        """It is made for the run, and dropped when the run ends."""
+        assert name_of(opened(f"postgres:{postgres}", tmp_path)) == "postgresql"
+        with psycopg.connect(postgres) as server:
+            left = server.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'keyturn%'").fetchall()
+        assert left == []
+
+    def test_postgres_needs_a_dsn_that_leads_somewhere(self, tmp_path: Path, postgres: str) -> None:
+        """What is wrong is said soon, and without the password."""
+        for adapter in ("postgres", "postgres:"):
+            assert "needs a DSN" in problems_of(adapter, tmp_path)[0]
+        secret = "s3cret"
+        for dsn, says in (
+            (f"postgresql://anna:{secret}@127.0.0.1:1/cards", "refused"),
+            (f"postgresql://anna:{secret}@[::1/cards", "libpq cannot read the DSN"),
+            (f"host=h pass word={secret}", "libpq cannot read the DSN"),
+            (f"{postgres.replace('dbname=postgres', 'dbname=none')}&password={secret}", "does not exist"),
+        ):
+            [problem] = problems_of(f"postgres:{dsn}", tmp_path)
+            assert problem.startswith("postgres: ")
+            assert says in problem
+            assert secret not in problem
+
+    def test_postgres_says_what_to_install(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the driver is missing, the message names the extra that brings it."""
+        monkeypatch.delitem(sys.modules, "keyturn_sql.postgres", raising=False)
+        monkeypatch.setitem(sys.modules, "psycopg", None)
+        assert "pip install 'keyturn[postgres]'" in problems_of("postgres:postgresql:///x", tmp_path)[0]
 
     def test_mutants(self, tmp_path: Path) -> None:
         """A mutant describes itself like the reference, armed or not."""
