@@ -73,7 +73,9 @@ def _postgres(rest: str | None, is_killed: bool) -> object:
 
     data = os.environ.get("KEYTURN_DATA")
     try:
-        return postgres_store(rest, schema=schema_of(Path(data)) if data else None, crash=end_process if is_killed else None)
+        return postgres_store(
+            rest, schema=schema_of(Path(data)) if data else None, crash=end_process if is_killed else None
+        )
     except Unusable as unusable:
         raise Unserved(str(unusable).removeprefix("postgres: ")) from None
 
