@@ -103,7 +103,8 @@ def broken_by(seen: Observation, explanation: Explanation, requirements: tuple[R
     areas = {each.area for each in explanation.differences}
     concerned = [each for each in demanded if isinstance(each.judged_by, ByBranch) and each.judged_by.concerns & areas]
     words = in_words(explanation.differences)
-    found += [Broken(requirement=each.id, seen=words) for each in concerned or ([] if found else demanded)]
+    blamed = concerned or ([] if any(map(_is_of_the_deed, found)) else demanded)
+    found += [Broken(requirement=each.id, seen=words) for each in blamed]
     if found:
         return _worst_first(found)
     judged = {each.id for each in requirements}
@@ -115,7 +116,11 @@ def broken_by(seen: Observation, explanation: Explanation, requirements: tuple[R
 
 def _worst_first(found: list[Broken]) -> tuple[Broken, ...]:
     """Blame the trail of evidence last: where a card went wrong its ledger and its counters are wrong as well."""
-    return tuple(sorted(found, key=lambda each: BY_ID[each.requirement].family is Family.EVIDENCE))
+    return tuple(sorted(found, key=_is_of_the_deed, reverse=True))
+
+
+def _is_of_the_deed(broken: Broken) -> bool:
+    return BY_ID[broken.requirement].family is not Family.EVIDENCE
 
 
 def in_words(differences: tuple[Difference, ...]) -> str:

@@ -64,10 +64,10 @@ class TestRefusing:
         assert checked.report["unfit"][0].startswith("case.open ")
 
     def test_every_answer(self, tmp_path: Path) -> None:
-        """A system that refuses every answer breaks A1, and its codes break A2."""
+        """A system that refuses every answer breaks A1, its codes break A2, and a stranger can tell its cards from none."""
         checked = check(tmp_path, "RefusesEveryAnswer")
         assert (checked.code, checked.report["verdict"]) == (1, "broken")
-        assert checked.ids("failed") == {"A1", "A2"}
+        assert checked.ids("failed") == {"A1", "A2", "I19.1"}
         assert not checked.ids("passed") & {"I7.1", "I14.1", "E2"}
 
 
@@ -96,9 +96,9 @@ class TestClaiming:
         assert checked.ids("passed") == set()
 
     def test_what_is_gone_when_it_is_asked_for(self, tmp_path: Path) -> None:
-        """One that does not offer what it claims is broken, and is told what it claims."""
+        """One that does not offer what it claims is broken, and is told what it claims; only refusals were judged before."""
         checked = check(tmp_path, "WithdrawsItsOffer")
-        assert (checked.code, checked.ids("passed")) == (1, set())
+        assert (checked.code, checked.ids("passed")) == (1, {"A2", "I19.8"})
         assert checked.report["breakdown"]["message"].startswith("the system claims `ledger` and does not offer ledger")
 
 
@@ -106,17 +106,18 @@ class TestPretending:
     """Success in words is not success."""
 
     def test_storing_nothing(self, tmp_path: Path) -> None:
-        """A system that answers every change with success and stores nothing breaks I6.1 first of all."""
+        """A system that answers every change with success and stores nothing breaks I6.1 with the first card."""
         checked = check(tmp_path, "StoresNothing")
         assert (checked.code, checked.report["verdict"]) == (1, "broken")
         assert "I6.1" in checked.ids("failed")
-        assert checked.traces == {"I6.1-card.present.json"}
+        assert {trace.partition("-")[2] for trace in checked.traces} == {"card.present.json"}
         assert not checked.ids("passed") & {"A1", "L3", "I7.1", "I14.1", "E2"}
 
     def test_reading_the_first_snapshot(self, tmp_path: Path) -> None:
-        """A system that always reads what it read at first is caught by its ledger and its counters."""
+        """A system that always reads what it read at first is caught by its ledger and its counters, among others."""
         checked = check(tmp_path, "ReadsTheFirst")
-        assert (checked.code, checked.ids("failed")) == (1, {"E1", "E3"})
+        assert checked.code == 1
+        assert {"E1", "E3"} <= checked.ids("failed")
 
     def test_reading_the_first_snapshot_without_evidence(self, tmp_path: Path) -> None:
         """Without ledger and counters the answers and the cards give it away."""
