@@ -260,15 +260,15 @@ class Run:
                 self._fail(found.finding, tuple(driver.steps), f"scenario {scenario.name}")
 
     def _stateful(self) -> None:
-        kinds, actions = self.record.terms.kinds, self.record.terms.actions
+        terms = self.record.terms
         budget, number = self.record.profile.examples, 0
         while budget > 0 and len(self.record.failures) < MOST_FAILURES:
             plan = Plan(
                 examples=min(budget, max(FEWEST, self.record.profile.examples // BATCHES)),
                 steps=self.record.profile.steps,
                 seed=self.record.seed * 1000 + number,
-                kinds=kinds,
-                actions=actions,
+                kinds=terms.kinds,
+                actions=terms.actions,
                 boosts=self._boosts(),
                 masked=self._masked(),
                 left=self._left,

@@ -22,7 +22,7 @@ from keyturn.values import Json
 from keyturn.wire import read_operation
 from keyturn.world import World
 from keyturn_specs.cells import Cell
-from keyturn_specs.goals import Goal, goals_of
+from keyturn_specs.goals import Goal, goals_of, of_sort
 from keyturn_specs.observations import Moment
 from keyturn_testing.driver import START
 from keyturn_testing.traces import Call, Context
@@ -63,7 +63,7 @@ class Edge:
 
 def cells_among(goals: frozenset[Goal]) -> tuple[Cell, ...]:
     """Return the cells among some goals, in their order."""
-    return tuple(sorted(each for each in goals if isinstance(each, Cell)))
+    return of_sort(goals, Cell)
 
 
 def operation_of(call: Call, world: World) -> Operation:

@@ -30,6 +30,9 @@ OPENED = "opened"
 FIRST_REVISION: Mapping[str, object] = {"$ref": f"{OPENED}/revision", "else": 1}
 """The revision that the case had when it was opened: every card is bound to a later one."""
 
+CURRENT_REVISION: Mapping[str, object] = {"$revision": [CASE.account, CASE.workflow, CASE.case]}
+"""The revision that the case has now."""
+
 SPAN_SECONDS = 60
 """How long a card can be answered, where there is a clock."""
 
@@ -202,7 +205,7 @@ def _first_cards(terms: Terms) -> Iterator[Call]:
         yield _present(terms, first, blocking=False)
     yield _present(terms, first, payload={**terms.payload(first), "options": []})
     if terms.claimed(Capability.FOR_REVISION):
-        for revision in ({"$revision": [*_named(CASE).values()], "plus": 1}, FIRST_REVISION):
+        for revision in ({**CURRENT_REVISION, "plus": 1}, FIRST_REVISION):
             yield _present(terms, first, for_revision=revision)
 
 
@@ -247,9 +250,8 @@ class _Answer:
 
     def revision(self) -> dict[str, object]:
         """The revision that the card is answered for: the current one, where it is bound to none."""
-        current: Mapping[str, object] = {"$revision": [*_named(CASE).values()]}
         bound: Mapping[str, object] = {"$ref": f"{LABEL}/card/case_revision", "else": 1}
-        return {"expected_case_revision": current if self.card.case_revision is None else bound}
+        return {"expected_case_revision": CURRENT_REVISION if self.card.case_revision is None else bound}
 
     def sent(self, response: Mapping[str, object], somebody: Mapping[str, object] = OWNER) -> Call:
         """The call that sends a response."""
@@ -313,12 +315,11 @@ def _wrong_answers(world: World, answer: _Answer, right: Mapping[str, object], t
 
 def _wrong_revisions(world: World, card: Interaction) -> Iterator[object]:
     """None at all, a later and an earlier one than its own, and the current one where the card is bound to another."""
-    current: Mapping[str, object] = {"$revision": [*_named(CASE).values()]}
     yield None
-    yield {**current, "plus": 1}
+    yield {**CURRENT_REVISION, "plus": 1}
     yield FIRST_REVISION
     if card.case_revision != world.revision(CASE):
-        yield current
+        yield CURRENT_REVISION
 
 
 def _dismissal(answer: _Answer, somebody: Mapping[str, object] = OWNER, changes: Mapping[str, object] = {}) -> Call:

@@ -177,8 +177,7 @@ def _responding(world: World, operation: ops.CardRespond, moment: Moment) -> Fou
             options_of(card, response),
             None if policy is None else refusal_of_text(policy, response.freeform_input),
         )
-        wrong = _wrong(asked)
-        yield card.status, wrong or _rightly(world, card, asked.options or ()) + _moved(asked)
+        yield card.status, _wrong(asked) or _rightly(world, card, asked.options or ()) + _moved(asked)
 
 
 def _dismissing(world: World, operation: ops.CardDismiss, moment: Moment) -> Found:

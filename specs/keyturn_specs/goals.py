@@ -4,8 +4,8 @@ Each step of a run covers the goals that it falls into, whichever engine took it
 from the table and from its claims, and is found by exploration (`keyturn_testing.touring`).
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, TypeVar
 
 from attrs import frozen
 
@@ -52,6 +52,14 @@ class Succession:
 
 
 Goal: TypeAlias = Reached | Transition | Succession | Cell
+
+
+G = TypeVar("G", bound=Goal)
+
+
+def of_sort(goals: Iterable[Goal], sort: type[G]) -> tuple[G, ...]:
+    """Return the goals of one sort, in their order."""
+    return tuple(sorted(each for each in goals if isinstance(each, sort)))
 
 
 def goals_of(moment: Moment, entries: Sequence[LedgerEntry]) -> tuple[Goal, ...]:

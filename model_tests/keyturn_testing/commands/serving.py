@@ -197,7 +197,9 @@ def _serve_http(adapter: str, host: str, port: int) -> int:
     def announce(origin: str) -> None:
         say(f"{origin}{RPC}\n", out)
         asks = "" if token is None else ", a bearer token is asked for"
-        complain(f"keyturn: serving {adapter} until Ctrl-C; see also {origin}{HEALTH} and {OPENRPC}{asks}")
+        complain(
+            f"keyturn: serving {without_passwords(adapter)} until Ctrl-C; see also {origin}{HEALTH} and {OPENRPC}{asks}"
+        )
 
     serve_http(target, listening, token=token, parallel=AT_ONCE.get(adapter.partition(":")[0], 1), announce=announce)
     return 0

@@ -4,13 +4,13 @@ The denominator is that of the tour: it follows from the status table and from w
 what happened. A requirement says that something held; this says where it was looked.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from attrs import frozen
 
 from keyturn.values import Json
 from keyturn_specs.cells import Cell
-from keyturn_specs.goals import Goal, Reached, Succession, Transition
+from keyturn_specs.goals import Goal, Reached, Succession, Transition, of_sort
 from keyturn_testing.running import Record
 from keyturn_testing.touring import tour_of
 
@@ -57,15 +57,11 @@ def coverage_of(record: Record) -> tuple[Coverage, ...]:
     return tuple(
         Coverage(
             name=name,
-            times={str(each): covered[each] for each in _of_sort(goals - beyond, sort)},
-            beyond=tuple(map(str, _of_sort(goals & beyond, sort))),
+            times={str(each): covered[each] for each in of_sort(goals - beyond, sort)},
+            beyond=tuple(map(str, of_sort(goals & beyond, sort))),
         )
         for sort, name in PARTS.items()
     )
-
-
-def _of_sort(goals: Iterable[Goal], sort: type[Goal]) -> list[Goal]:
-    return sorted(each for each in goals if isinstance(each, sort))
 
 
 def coverage_as_json(record: Record) -> dict[str, Json]:

@@ -10,7 +10,7 @@ from keyturn.cards import InteractionKind
 from keyturn.store import possibilities
 from keyturn.values import CaseKey
 from keyturn_specs.cells import Cell, cells_of
-from keyturn_specs.goals import Goal, Reached, Succession, Transition, goals_of
+from keyturn_specs.goals import Goal, Reached, Succession, Transition, goals_of, of_sort
 from keyturn_specs.observations import Moment
 
 from ..kernel import builders as b
@@ -241,6 +241,12 @@ class TestGoals:
         desk = Desk()
         found = goals(desk, b.answer(desk.write(), "pick"))
         assert {Succession("present", "accept"), Succession("accept", "commit")} <= set(found)
+
+    def test_of_one_sort(self) -> None:
+        """The goals of one sort can be taken out, in their order."""
+        found = goals(Desk(), b.present())
+        assert of_sort(found, Reached) == (Reached("active"),)
+        assert of_sort((Reached("failed"), *found), Reached) == (Reached("active"), Reached("failed"))
 
     def test_in_words(self) -> None:
         """Each goal can be written."""
