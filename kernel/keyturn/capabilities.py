@@ -35,6 +35,7 @@ class Capability(StrEnum):
     RESTART = "restart"
     SNAPSHOT = "snapshot"
     FAULTS = "faults"
+    PARALLEL = "parallel"
 
 
 Claims: TypeAlias = frozenset[Capability]
@@ -66,6 +67,7 @@ ADDS: Mapping[Capability, str] = {
     Capability.RESTART: "the system can be restarted on its data",
     Capability.SNAPSHOT: "what a host keeps of a pending card can be exported and imported",
     Capability.FAULTS: "the suite can make the next read, write, commit or reply go wrong, or the process end",
+    Capability.PARALLEL: "calls may overlap: several connections, or several processes on the same data",
 }
 """What each capability adds, for messages and the reference pages."""
 

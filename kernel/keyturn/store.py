@@ -144,7 +144,12 @@ def heard(chosen: Branch) -> Outcome:
 
 
 class ReferenceStore(OperationMethods):
-    """The contract as a store in memory: it takes the first branch, always; a restart finds everything as it was."""
+    """The contract as a store in memory: it takes the first branch, always; a restart finds everything as it was.
+
+    It is one value after another, and knows no threads: whoever calls it lets operations that overlap take turns (`takes_turns`).
+    """
+
+    takes_turns = True
 
     def __init__(self, claims: Claims = ALL_CLAIMS) -> None:
         self.claims = claims
@@ -156,6 +161,10 @@ class ReferenceStore(OperationMethods):
 
     def perform(self, operation: Operation) -> Outcome:
         """Perform one operation and return its outcome."""
-        chosen = possibilities(self.state, operation, self.claims)[0]
+        chosen = self.pick(operation)
         self.state = chosen.state
         return heard(chosen.branch)
+
+    def pick(self, operation: Operation) -> Possibility:
+        """Return what the store does with an operation as it is: the first possibility."""
+        return possibilities(self.state, operation, self.claims)[0]

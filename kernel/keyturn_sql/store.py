@@ -15,7 +15,7 @@ nobody knows whether it has happened: the operation is not begun again, and its 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import NoReturn, TypeAlias, cast
+from typing import Literal, NoReturn, TypeAlias, cast
 
 from attrs import evolve
 from sqlalchemy import Connection
@@ -103,6 +103,14 @@ def _refused(operation: Operation, can_be: bool, code: RefusalCode) -> Iterator[
         raise _NotDone(code) from error
 
 
+Phase: TypeAlias = Literal["reading", "writing", "committing", "committed"]
+"""Where an operation is: it looks, it changes rows, it asks the database to commit, and then only the answer is missing."""
+
+
+def unwatched(phase: Phase) -> None:
+    """Where nobody asks how far an operation is."""
+
+
 def end_in_process(moment: FaultKind) -> NoReturn:
     """Stand for the end of the process, where the store is an object in somebody else's."""
     raise Crashed(f"the process ended, as it was asked to: {moment}")
@@ -131,15 +139,18 @@ class SqlStore(OperationMethods):
         *,
         decide: Decide = admissible,
         crash: Callable[[FaultKind], NoReturn] = end_in_process,
+        watch: Callable[[Phase], None] = unwatched,
     ) -> None:
         """Serve an open database; `claims` and `decide` as for the reference store and `admissible`.
 
-        `crash` ends the process when a fault is armed that does; in process it raises `Crashed`.
+        `crash` ends the process when a fault is armed that does; in process it raises `Crashed`. `watch` is told how far each
+        operation is, so that whoever ends the process can say where that was.
         """
         self.database = database
         self.claims = claims
         self._decide = decide
         self._crash = crash
+        self._watch = watch
 
     @classmethod
     def open(
@@ -166,12 +177,13 @@ class SqlStore(OperationMethods):
         *,
         decide: Decide = admissible,
         crash: Callable[[FaultKind], NoReturn] = end_in_process,
+        watch: Callable[[Phase], None] = unwatched,
         synchronous: Synchronous = "full",
         patience: float = PATIENCE,
     ) -> "SqlStore":
         """Open a test store that was made before, or make one; leave anything else as it is and raise `NotOurs`."""
         database = _database_at(place, "test", synchronous=synchronous, patience=patience)
-        return cls(database, claims, decide=decide, crash=crash)
+        return cls(database, claims, decide=decide, crash=crash, watch=watch)
 
     def describe(self) -> dict[str, Json]:
         """`describe`: what the store says of itself; only a test store says that it is one."""
@@ -222,10 +234,13 @@ class SqlStore(OperationMethods):
             with connection:
                 with _refused(operation, can_be, RefusalCode.UNAVAILABLE):
                     transaction = begin(connection, changes=operation.changes)
+                self._watch("reading")
                 outcome = self._outcome(connection, operation, armed)
                 self._may_end(FaultKind.CRASH_BEFORE_COMMIT, armed)
                 committing = operation.changes
+                self._watch("committing")
                 transaction.commit()
+            self._watch("committed")
         except SQLAlchemyError as error:
             raise self._failure(operation, error, committing=committing) from error
         except _NotDone as refused:
@@ -260,6 +275,7 @@ class SqlStore(OperationMethods):
             refusing_to_write(connection) if fails else nullcontext(),
         ):
             if operation.changes:
+                self._watch("writing")
                 writing.write(connection, before, chosen)
         # What nobody hears is a fault that hits, and was caught above.
         return cast(Outcome, chosen.outcome)

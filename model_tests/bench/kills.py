@@ -10,7 +10,8 @@ from keyturn.capabilities import ALL_CLAIMS
 from keyturn.handshake import read_description
 from keyturn.store import ReferenceStore
 from keyturn_testing.mutants import MUTANTS, Mutant, MutantStore
-from keyturn_testing.running import PROFILES, Record, Run
+from keyturn_testing.record import PROFILES, Record
+from keyturn_testing.running import Run
 from keyturn_testing.systems.in_process import InProcessSystem
 from measuring import Table
 

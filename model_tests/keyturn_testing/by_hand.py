@@ -21,7 +21,7 @@ from keyturn_testing.situation import Situation
 from keyturn_testing.situation import situation as situation_of
 from keyturn_testing.smoke import smoke
 from keyturn_testing.systems.adapters import open_system
-from keyturn_testing.systems.base import Breakdown, System, Unusable
+from keyturn_testing.systems.base import Breakdown, Schedule, System, Unusable
 from keyturn_testing.traces import Call, Step
 
 
@@ -32,10 +32,10 @@ class JudgedDriver(Driver):
         self.owner = owner
         super().__init__(system, owner.claims, owner.requirements)
 
-    def step(self, step: Step) -> Explanation:
+    def step(self, step: Step, schedule: Schedule = ()) -> Explanation:
         """Take one step and judge it; raise `Violation`, with the story of the example, when it breaks something."""
         try:
-            return super().step(step)
+            return super().step(step, schedule)
         except Violation as found:
             found.add_note(self.story(found.finding))
             raise
@@ -52,8 +52,7 @@ class JudgedDriver(Driver):
     def story(self, finding: Finding | None = None) -> str:
         """Return the steps of the example so far, and what the last one broke."""
         page = page_for_files()
-        broken, admissible = ((), ()) if finding is None else (finding.broken, finding.admissible)
-        show_story(page, self.steps, self.recorded[1:], broken, admissible)
+        show_story(page, self.steps, self.recorded[1:], finding)
         return page.text()
 
 

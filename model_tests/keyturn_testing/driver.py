@@ -2,12 +2,13 @@
 
 Engines differ only in where steps come from. For each step the driver resolves its references, calls the system, reads
 everything that an observer can read, and asks the oracle and the invariants. A step that the contract does not admit is
-raised as a violation; a conversation that breaks down is raised as a breakdown.
+raised as a violation; a conversation that breaks down is raised as a breakdown. A step of several calls is one race: they
+overlap, and what is read afterwards is read when all of them have ended.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 from attrs import field, mutable
@@ -20,13 +21,27 @@ from keyturn.store import possibilities
 from keyturn.values import CaseKey, Instant, Json, rfc3339
 from keyturn.wire import write, write_outcome
 from keyturn_specs.goals import Goal, goals_of
-from keyturn_specs.observations import Moment, Observation, Snapshot
-from keyturn_specs.requirement import Requirement
-from keyturn_testing.judging import Finding, broken_by, violation
+from keyturn_specs.observations import Moment, Observation, Race, Snapshot
+from keyturn_specs.reading import addressed
+from keyturn_specs.requirement import ByBranch, ByRace, Requirement
+from keyturn_testing.judging import Finding, Undecided, broken_by, broken_by_race, violation
+from keyturn_testing.linearising import Heard, orders_of
 from keyturn_testing.observing import Observer, decoded, not_offered
-from keyturn_testing.oracle import Explanation, Failure, Oracle
+from keyturn_testing.oracle import Explanation, Failure, Oracle, translate
+from keyturn_testing.racing import Raced, finding_of, lanes_of, overlapped
 from keyturn_testing.shapes import requested
-from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, NotRead, Reply, System, WentWrong
+from keyturn_testing.systems.base import (
+    Answered,
+    Breakdown,
+    Killed,
+    NotOffered,
+    NotRead,
+    Reply,
+    Schedule,
+    System,
+    Timed,
+    WentWrong,
+)
 from keyturn_testing.traces import Call, Context, Step
 
 START = Instant(1_767_225_600_000)
@@ -63,6 +78,9 @@ class Driver:
         self.snapshot = Snapshot()
         self.revisions: dict[CaseKey, int] = {}
         self.restarted = False
+        self.raced: Raced | None = None
+        self.moment: Callable[[str], float] = lambda method: 0.0
+        self.killed: Killed | None = None
         reset = ops.Reset(now=START)
         self._ask(reset, {"now": rfc3339(START)})
         self.oracle.explain(reset, ops.Done(), self.snapshot)
@@ -75,21 +93,40 @@ class Driver:
         """Return the moment that a call would be, as the reference would take it, without making it."""
         return self.oracle.foresee(self.operation(call))
 
-    def step(self, step: Step) -> Explanation:
-        """Take one step and judge it; raise `Violation` when nothing admissible explains it."""
+    def step(self, step: Step, schedule: Schedule = ()) -> Explanation:
+        """Take one step and judge it; raise `Violation` when nothing admissible explains it.
+
+        Calls that overlap take turns by the schedule, where the suite can decide that.
+        """
+        return self._alone(step) if len(step.calls) == 1 else self._together(step, schedule)
+
+    def race(self, calls: Iterable[Call]) -> Race:
+        """Return the race that some calls would be, as the first hypothesis knows the state before it."""
+        hypothesis = self.oracle.hypotheses[0]
+        operations = tuple(translate(self.operation(each), hypothesis, self.oracle.memory) for each in calls)
+        return Race(state=hypothesis.state, operations=operations)
+
+    def case_of(self, operation: ops.Operation) -> CaseKey | None:
+        """Return the one case that an operation is about, as far as that is known; nothing where it may be about several."""
+        if isinstance(operation, ops.CaseOperation):
+            return operation.key
+        card = addressed(self.oracle.foresee(operation))
+        return None if card is None else card.key
+
+    def _alone(self, step: Step) -> Explanation:
         (call,) = step.calls
         params = self._resolved(call)
         operation = requested(call.operation, cast(Json, params))
         self.steps.append(step)
         self.on_step(step)
         self.restarted = isinstance(operation, ops.Restart)
-        outcome = self._ask(operation, params)
+        outcome = self._ask_and_kill(operation, params) if step.kill else self._ask(operation, params)
         if call.label is not None:
             self.answers[call.label] = self.recorded[-1]
         before, believed = self.snapshot, self.oracle.hypotheses[0]
         self.observer.learn(call.label, operation, outcome)
         now = outcome.now if isinstance(outcome, ops.ClockAdvanced) else believed.state.world.now
-        after = self.snapshot = self.observer.snapshot(operation, now)
+        after = self.snapshot = self.observer.snapshot((operation,), now)
         if outcome is None and call.label is not None:
             self.answers[call.label] = self._found(call.label)
         self.revisions |= after.revisions
@@ -123,6 +160,47 @@ class Driver:
             )
         return explanation
 
+    def _together(self, step: Step, schedule: Schedule) -> Explanation:
+        race = self.race(step.calls)
+        operations = tuple(map(self.operation, step.calls))
+        lanes, places = lanes_of(step, tuple(cast(Mapping[str, Json], self._resolved(each)) for each in step.calls))
+        self.steps.append(step)
+        self.on_step(step)
+        self.restarted = False
+        done = self.system.together(lanes, schedule)
+        timed = tuple(done.lanes[lane][place] for lane, place in places)
+        history = tuple(self._timed(*each) for each in zip(step.calls, operations, timed, strict=True))
+        for call, heard in sorted(zip(step.calls, history, strict=True), key=lambda pair: pair[1].ended):
+            self.observer.learn(call.label, heard.operation, heard.outcome)
+        before, now = self.snapshot, self.oracle.hypotheses[0].state.world.now
+        after = self.snapshot = self.observer.snapshot(operations, now)
+        self.revisions |= after.revisions
+        orders = orders_of(
+            history,
+            after,
+            self.oracle.hypotheses,
+            claims=self.claims,
+            memory=self.oracle.memory,
+            case_of=self.case_of,
+        )
+        self.raced = Raced(history=history, overlapped=overlapped(done), orders=orders, choices=done.choices)
+        if orders.unknown:
+            raise Undecided
+        self.oracle.adopt(orders.hypotheses, tuple((each.operation, each.outcome) for each in history))
+        self._count_race(race, self.raced)
+        observation = Observation(
+            operation=ops.ReadMetrics(),
+            outcome=None,
+            before=before,
+            after=after,
+            asked={each.id: each.asked for each in self.observer.offered.values()},
+            claims=self.claims,
+        )
+        broken = broken_by_race(observation, race, orders, self.requirements)
+        if broken:
+            raise violation(finding_of(broken, step, self.raced, self.recorded[-len(history) :]))
+        return Explanation(orders.hypotheses, orders.taken[-1][1] if orders.taken else self.foresee(step.calls[-1]))
+
     def call(self, call: Call) -> Explanation:
         """Take the step of a single call."""
         return self.step(Step(calls=(call,)))
@@ -141,6 +219,20 @@ class Driver:
             if each.applies(moment):
                 self.counts.add(each.id)
 
+    def _count_race(self, race: Race, raced: Raced) -> None:
+        """Count what a race exercised: as a race only where calls really overlapped."""
+        self.counts.steps += len(raced.history)
+        moments = [moment for _, moment in raced.orders.taken]
+        for each in self.requirements:
+            judge = each.judged_by
+            if isinstance(judge, ByRace):
+                exercised = raced.overlapped > 0 and judge.about(race)
+            else:
+                judged = isinstance(judge, ByBranch) or judge.of_many
+                exercised = judged and any(map(each.applies, moments))
+            if exercised:
+                self.counts.add(each.id)
+
     def _resolved(self, call: Call) -> Mapping[str, object]:
         return cast(Mapping[str, object], Context(self.answers, self.revisions).resolve(call.params))
 
@@ -151,7 +243,28 @@ class Driver:
 
     def _ask(self, operation: ops.Operation, params: Mapping[str, object]) -> Outcome | Failure | None:
         """Call the system; nothing stands for an indefinite error."""
-        reply = self._reply(operation, params)
+        return self._heard(operation, self._reply(operation, params))
+
+    def _ask_and_kill(self, operation: ops.Operation, params: Mapping[str, object]) -> Outcome | Failure | None:
+        """Call the system, kill its process meanwhile, and start it again; the reply may have come all the same."""
+        after = self.moment(operation.method)
+        self.killed = self.system.killed(operation.method, cast(Mapping[str, Json], params), after)
+        again = self.system.restart()
+        if isinstance(again, NotOffered):
+            raise not_offered(ops.Restart, self.claims)
+        self.restarted = True
+        unheard = WentWrong(definite=False, message="the process was killed")
+        return self._heard(operation, self.killed.reply or unheard)
+
+    def _timed(self, call: Call, operation: ops.Operation, timed: Timed) -> Heard:
+        """Return one call of a history, and keep what was answered."""
+        outcome = self._heard(operation, timed.reply)
+        if call.label is not None:
+            self.answers[call.label] = self.recorded[-1]
+        return Heard(operation=operation, outcome=outcome, began=timed.began, ended=timed.ended)
+
+    def _heard(self, operation: ops.Operation, reply: Reply) -> Outcome | Failure | None:
+        """Decode what was answered; nothing stands for an indefinite error."""
         if isinstance(reply, Answered):
             self.recorded.append(reply.result)
             return decoded(type(operation), reply.result)

@@ -12,8 +12,9 @@ from keyturn.capabilities import Claims
 from keyturn.handshake import Description
 from keyturn.values import Json
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS, missing_claims
-from keyturn_specs.observations import Moment, Observation
-from keyturn_specs.requirement import ByBranch, ByInvariant, Family, Requirement
+from keyturn_specs.observations import Moment, Observation, Race
+from keyturn_specs.requirement import ByBranch, ByInvariant, ByRace, Family, Requirement
+from keyturn_testing.linearising import Orders
 from keyturn_testing.oracle import Difference, Explanation
 
 UNATTRIBUTED = "unattributed"
@@ -30,7 +31,10 @@ class Broken:
 
 @frozen(kw_only=True)
 class Finding:
-    """What one violating step showed: the broken requirements, the primary one first, and both sides of the step."""
+    """What one violating step showed: the broken requirements, the primary one first, and both sides of the step.
+
+    `picture` draws how calls overlapped, a line each, where they did.
+    """
 
     broken: tuple[Broken, ...]
     method: str
@@ -38,6 +42,7 @@ class Finding:
     moment: Moment
     answered: object
     admissible: tuple[Json, ...]
+    picture: tuple[str, ...] = ()
 
     @property
     def primary(self) -> str:
@@ -69,6 +74,13 @@ class NotJudged(Exception):
     def __init__(self, requirements: tuple[str, ...]) -> None:
         super().__init__(", ".join(requirements))
         self.requirements = requirements
+
+
+class Undecided(NotJudged):
+    """A race with more orders than are looked at: it is unknown whether one of them explains it."""
+
+    def __init__(self) -> None:
+        super().__init__(())
 
 
 _CLASSES: dict[str, type[Violation]] = {}
@@ -112,6 +124,42 @@ def broken_by(seen: Observation, explanation: Explanation, requirements: tuple[R
     if unclaimed:
         raise NotJudged(unclaimed)
     return (Broken(requirement=UNATTRIBUTED, seen=words),)
+
+
+def broken_by_race(
+    seen: Observation, race: Race, orders: Orders, requirements: tuple[Requirement, ...]
+) -> tuple[Broken, ...]:
+    """Return what a race broke; empty when an order of its calls explains it. Raise `NotJudged` as `broken_by` does.
+
+    What is about such races is blamed first; what the model demanded of one of the calls only where nothing else is.
+    """
+    found = [
+        Broken(requirement=each.id, seen=words)
+        for each in requirements
+        if isinstance(each.judged_by, ByInvariant)
+        and each.judged_by.of_many
+        and (words := each.judged_by.broken(seen)) is not None
+    ]
+    if orders.hypotheses:
+        return _worst_first(found)
+    said = f"no order of the calls explains what was answered: {in_words(orders.differences)}"
+    races = [
+        Broken(requirement=each.id, seen=said)
+        for each in requirements
+        if isinstance(each.judged_by, ByRace) and each.judged_by.about(race)
+    ]
+    if races or any(map(_is_of_the_deed, found)):
+        return (*races, *_worst_first(found))
+    because = frozenset[str]() if orders.moment is None else orders.moment.branch.because
+    blamed = [each.id for each in requirements if isinstance(each.judged_by, ByBranch) and each.id in because]
+    found += [Broken(requirement=each, seen=said) for each in blamed]
+    if found:
+        return _worst_first(found)
+    judged = {each.id for each in requirements}
+    unclaimed = tuple(sorted(each for each in because if each in BY_ID and each not in judged))
+    if unclaimed:
+        raise NotJudged(unclaimed)
+    return (Broken(requirement=UNATTRIBUTED, seen=said),)
 
 
 def _worst_first(found: list[Broken]) -> tuple[Broken, ...]:

@@ -5,7 +5,7 @@ overdue cards when it is read, so a snapshot that shows an overdue card is read 
 the same as before is not decoded again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from attrs import frozen
@@ -89,12 +89,13 @@ class Observer:
             case _:
                 pass
 
-    def snapshot(self, operation: ops.Operation, now: Instant) -> Snapshot:
-        """Read everything; `now` is the time that it is believed to be for the system."""
+    def snapshot(self, operations: Iterable[ops.Operation], now: Instant) -> Snapshot:
+        """Read everything after some operations; `now` is the time that it is believed to be for the system."""
         self._shown.clear()
         owners = {(each.asked.account, each.asked.conversation): None for each in self.offered.values()}
-        if isinstance(operation, ops.CardPresent) and operation.key in self.cases:
-            owners[operation.account, operation.conversation] = None
+        for operation in operations:
+            if isinstance(operation, ops.CardPresent) and operation.key in self.cases:
+                owners[operation.account, operation.conversation] = None
         seen = self._read_all(owners)
         for _ in range(MOST_READINGS):
             shown = (*seen.cards.values(), *(each for cards in seen.lists.values() for each in cards))

@@ -5,7 +5,7 @@ possibilities of its operation; what the system answered, and everything that co
 explain it. When none is left the step is a violation, and the differences to the reference's own choice say where.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -163,11 +163,12 @@ def _model_revision(seen: int, scope: CaseKey | None, hypothesis: Hypothesis) ->
     return Revision(LARGEST_INTEGER if known is None else int(known))
 
 
-def _scope(operation: Operation) -> CaseKey | None:
+def scope_of(operation: Operation) -> CaseKey | None:
+    """Return the case whose revisions an operation speaks of; nothing for one that names none."""
     return operation.key if isinstance(operation, CaseOperation) else None
 
 
-def _compare_snapshot(matching: Matching, state: State, after: Snapshot) -> None:
+def compare_snapshot(matching: Matching, state: State, after: Snapshot) -> None:
     """Compare everything that was read with what the state says; lists come first, they may show a card's id first."""
     world = state.world
     for (account, conversation), cards in after.lists.items():
@@ -221,7 +222,8 @@ def _area(mismatch: Mismatch) -> Area:
     return Area.STATUS if area is Area.CARD and mismatch.path[-1] == "status" else area
 
 
-def _ranked(mismatches: list[Mismatch]) -> tuple[Difference, ...]:
+def ranked(mismatches: list[Mismatch]) -> tuple[Difference, ...]:
+    """Return the differences that mismatches are, the worst area first."""
     rank = list(Area)
     differences = [Difference(_area(each), each) for each in mismatches]
     return tuple(sorted(differences, key=lambda each: rank.index(each.area)))
@@ -266,17 +268,17 @@ class Oracle:
         differences: tuple[Difference, ...] = ()
         for hypothesis, moment, possibility in self._moments(operation):
             for state in (possibility.state, *lazily_swept(possibility.state)):
-                matching = Matching(hypothesis.binding, state.world, self.claims, scope=_scope(operation))
+                matching = Matching(hypothesis.binding, state.world, self.claims, scope=scope_of(operation))
                 if outcome is not None:
                     matching.compare(("reply",), possibility.branch.outcome, outcome)
-                _compare_snapshot(matching, state, after)
+                compare_snapshot(matching, state, after)
                 if not matching.mismatches:
                     explained = explained or moment
                     heard = None if outcome is None else possibility.branch.outcome
                     memory = remembered(moment.memory, moment.operation, heard, restarted=restarted)
                     left.append(Hypothesis(state, matching.binding, memory))
                 elif first is None:
-                    first, differences = moment, _ranked(matching.mismatches)
+                    first, differences = moment, ranked(matching.mismatches)
                 if explained is not None:
                     break
         merged = tuple(each for number, each in enumerate(left) if each not in left[:number])
@@ -286,6 +288,15 @@ class Oracle:
         heard = None if isinstance(outcome, Failure) else outcome
         self.memory = remembered(self.memory, operation, heard, restarted=restarted)
         return Explanation(merged, moment, () if merged else differences)
+
+    def adopt(
+        self, hypotheses: tuple[Hypothesis, ...], steps: Sequence[tuple[Operation, Outcome | Failure | None]]
+    ) -> None:
+        """Go on from the hypotheses that explain several steps at once; from those before, where there are none."""
+        self.hypotheses = hypotheses or self.hypotheses
+        for operation, outcome in steps:
+            heard = None if isinstance(outcome, Failure) else outcome
+            self.memory = remembered(self.memory, operation, heard, restarted=False)
 
     def _not_happened(self, operation: Operation, after: Snapshot, restarted: bool) -> Iterator[Hypothesis]:
         """The hypotheses in which nothing happened; a fault that takes replies away may have hit all the same.
@@ -304,7 +315,7 @@ class Oracle:
 
     def _unchanged(self, hypothesis: Hypothesis, after: Snapshot) -> bool:
         matching = Matching(hypothesis.binding, hypothesis.state.world, self.claims)
-        _compare_snapshot(matching, hypothesis.state, after)
+        compare_snapshot(matching, hypothesis.state, after)
         return not matching.mismatches
 
     def _moments(self, operation: Operation) -> Iterator[tuple[Hypothesis, Moment, Possibility]]:

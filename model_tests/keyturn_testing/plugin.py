@@ -25,9 +25,10 @@ from keyturn_testing.commands.check import read_or_refuse, selection
 from keyturn_testing.commands.options import seconds_of, seed_of
 from keyturn_testing.files import write_whole
 from keyturn_testing.known import Lists, reasons_for
+from keyturn_testing.record import PROFILES, Profile, Record
 from keyturn_testing.reports.told import IN_VAIN, STALE, in_full, troubles
 from keyturn_testing.reports.verdict import Judgement, Status, judgements, listed_in_vain, stale
-from keyturn_testing.running import PROFILES, Profile, Record, Run
+from keyturn_testing.running import Run
 from keyturn_testing.systems.base import BrokenRequest, Unusable
 from keyturn_testing.wording import bounded, nearest, quoted
 

@@ -12,8 +12,8 @@ from typing import TextIO
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from keyturn_testing.files import complain
+from keyturn_testing.record import Record
 from keyturn_testing.reports.page import console_for
-from keyturn_testing.running import Record
 from keyturn_testing.wording import counted, escaped
 
 QUARTERS = 4

@@ -1,58 +1,40 @@
 """A run: one system, held to everything that it claims, within a budget of examples and steps.
 
-First the tour, then the scenarios, then the stateful engine in batches. A failure is shrunk and recorded, its requirement is
-masked, and the run goes on (D5). Nothing depends on the clock: the same seed against the same system gives the same report (D10).
+First the tour, then the scenarios, then races where calls may overlap, then the stateful engine in batches. A failure is shrunk
+and recorded, its requirement is masked, and the run goes on (D5). Nothing depends on the clock: the same seed against the same
+system gives the same report (D10), but for how calls overlapped.
 """
 
 import json
 from collections.abc import Callable, Container, Mapping, Sequence
 from hashlib import sha256
+from math import ceil
+from random import Random
 
-from attrs import field, frozen, mutable
-
-from keyturn.capabilities import Claims
+from keyturn.capabilities import Capability, Claims
 from keyturn.errors import Unreadable
 from keyturn.handshake import Description
 from keyturn.wire import write
-from keyturn_specs.catalogue import BY_ID, missing_claims
-from keyturn_specs.goals import Goal
-from keyturn_specs.observations import Moment
-from keyturn_specs.requirement import Requirement
+from keyturn_specs.catalogue import BY_ID
+from keyturn_specs.observations import Moment, Race
+from keyturn_specs.requirement import ByRace
 from keyturn_testing.dealing import Left
-from keyturn_testing.drawing import presentable_kinds
-from keyturn_testing.driver import Counts, Driver
+from keyturn_testing.driver import Driver
 from keyturn_testing.engines import ENGINES
 from keyturn_testing.engines.cover import around, take_tour
-from keyturn_testing.engines.scenarios import claimed_scenarios, run_scenario
+from keyturn_testing.engines.crashes import crash_once
+from keyturn_testing.engines.races import Tally, generated, repeat
+from keyturn_testing.engines.scenarios import claimed_scenarios, run_scenario, steps_of
 from keyturn_testing.engines.stateful import Plan, run_batch
 from keyturn_testing.intents import INTENTS
 from keyturn_testing.judging import Finding, NotJudged, Violation, judged_requirements
+from keyturn_testing.moments import Moments
+from keyturn_testing.record import Failure, Profile, Progress, Record
 from keyturn_testing.replaying import replay, reproduces
-from keyturn_testing.shrinking import shrink
+from keyturn_testing.shrinking import MOST_ATTEMPTS, shrink
 from keyturn_testing.systems.base import Breakdown, BrokenRequest, System
 from keyturn_testing.touring import TourStep, cells_among, tour_of
 from keyturn_testing.traces import Step, Trace
-from keyturn_testing.tries import Terms
-
-
-@frozen(kw_only=True)
-class Profile:
-    """A budget: how many examples the stateful engine makes, and how many steps each has."""
-
-    name: str
-    examples: int
-    steps: int
-
-
-PROFILES: Mapping[str, Profile] = {
-    each.name: each
-    for each in (
-        Profile(name="quick", examples=80, steps=30),
-        Profile(name="standard", examples=300, steps=40),
-        Profile(name="deep", examples=3000, steps=60),
-    )
-}
-"""The budgets that a run can have."""
 
 BATCHES = 8
 """How many batches a budget is cut into; between them the counts steer the weights."""
@@ -66,65 +48,20 @@ MOST_TAKEN = 3
 MOST_FAILURES = 20
 """How many failures a run records before it stops: past it nothing new is learnt."""
 
+GENERATED = "generated"
+"""The name of all races that are generated, where they are counted."""
+
+MOST_KILLS = 80
+"""How many kills the shrinking of one trace may take: after each the system is started again."""
+
+TRIES_OF_A_KILL = 8
+"""How often a shorter trace with a kill is taken, each time with another moment, to see whether it still shows something."""
+
+MOST_TRIES_OF_A_RACE = 40
+"""How often a shorter trace of a race is taken at most, to see whether it is still lost."""
+
 RARE = 6
 """A requirement that was exercised less often than this is aimed at."""
-
-
-@frozen(kw_only=True)
-class Failure:
-    """One failure: what broke, the shrunk trace that shows it, and where it came from."""
-
-    finding: Finding
-    trace: Trace
-    found_by: str
-
-
-@mutable
-class Record:
-    """What a run has found so far; a report is made from it, also when the run was cut short.
-
-    `last` is the example that a breakdown ended; `known` and `flaky` are the reasons of the known failures and of what is
-    flaky, by requirement. `toured` says that the cover engine was asked; `elsewhere` are the cells of which a step of the tour
-    met another one, because the system had used a freedom that the text leaves it.
-    """
-
-    description: Description
-    claims: Claims
-    requirements: tuple[Requirement, ...]
-    seed: int
-    profile: Profile
-    counts: Counts = field(factory=Counts)
-    failures: list[Failure] = field(factory=list)
-    breakdown: Breakdown | None = None
-    last: Trace | None = None
-    known: Mapping[str, str] = field(factory=dict)
-    flaky: Mapping[str, str] = field(factory=dict)
-    interrupted: bool = False
-    examples: int = 0
-    digest: str = ""
-    toured: bool = False
-    elsewhere: set[Goal] = field(factory=set)
-
-    @property
-    def terms(self) -> Terms:
-        """What the system can be asked: what it claims, and what its cards can have."""
-        offered = self.description.offers.actions
-        actions = None if offered is None else frozenset(offered)
-        kinds = presentable_kinds(self.description.offered_kinds(), self.claims, actions)
-        return Terms(claims=self.claims, kinds=kinds, actions=actions)
-
-    @property
-    def failed(self) -> dict[str, list[Failure]]:
-        """The failures by the ids that they broke."""
-        found: dict[str, list[Failure]] = {}
-        for failure in self.failures:
-            for each in failure.finding.broken:
-                found.setdefault(each.requirement, []).append(failure)
-        return found
-
-
-Progress = Callable[[Record, str], None]
-"""Is told what a run is doing."""
 
 
 class _Enough(Exception):
@@ -152,7 +89,8 @@ class Run:
     ) -> None:
         self.system, self.claims, self.engines, self.progress = system, claims, engines, progress
         judged = judged_requirements(description, claims)
-        self.requirements = tuple(each for each in judged if each.id in selected)
+        left_out = set() if "races" in engines else {each.id for each in judged if isinstance(each.judged_by, ByRace)}
+        self.requirements = tuple(each for each in judged if each.id in selected and each.id not in left_out)
         self.record = Record(
             description=description, claims=claims, requirements=self.requirements, seed=seed, profile=profile
         )
@@ -172,6 +110,10 @@ class Run:
                 self._cover()
             if "scenarios" in self.engines:
                 self._scenarios()
+            if "races" in self.engines and Capability.PARALLEL in self.claims:
+                self._races()
+            if "crashes" in self.engines and self._crashable():
+                self._crashes()
             if "stateful" in self.engines:
                 self._stateful()
         except _Enough:
@@ -259,20 +201,84 @@ class Run:
             except Violation as found:
                 self._fail(found.finding, tuple(driver.steps), f"scenario {scenario.name}")
 
-    def _stateful(self) -> None:
+    def _races(self) -> None:
+        repetitions = self.record.profile.repetitions
+        for scenario in claimed_scenarios(self.claims, self.record.description.offers, races=True):
+            self.progress(self.record, f"race {scenario.name}")
+            self._race(scenario.name, steps_of(scenario), repetitions, f"scenario {scenario.name}")
+        for number in range(self.record.profile.races):
+            self.progress(self.record, f"generated race {number + 1}")
+            plan = self._plan(examples=1, seed=self.record.seed)
+            chance = Random(f"{self.record.seed} race {number}")
+            try:
+                steps = generated(self._driver(), plan, chance)
+            except NotJudged:
+                continue
+            if steps is not None:
+                self._race(GENERATED, steps, 1, "races")
+
+    def _race(self, name: str, steps: Sequence[Step], repetitions: int, found_by: str) -> None:
+        """Take one race many times, and record how often it was lost, and what it showed first."""
+        if len(self.record.failures) >= MOST_FAILURES:
+            return
+        tally = next((each for each in self.record.races if each.name == name), None)
+        if tally is None:
+            tally = Tally(name)
+            self.record.races.append(tally)
+        known = tally.taken, tally.lost
+        masked, masked_race = self._masked(), self._masked_race()
+        taking = repeat(self._driver, steps, tally, repetitions=repetitions, masked=masked, masked_race=masked_race)
+        lost = list(taking)
+        if lost:
+            taken, times = tally.taken - known[0], tally.lost - known[1]
+            tries = min(MOST_TRIES_OF_A_RACE, ceil(4 * taken / times))
+            told = f"{found_by}, which was lost {times} of {taken} times"
+            self._fail(lost[0].finding, lost[0].steps, told, tries)
+
+    def _crashable(self) -> bool:
+        """Whether the system can be made to end in the middle of a call, and be started again."""
+        wanted = set() if self.system.can_be_killed else {Capability.FAULTS}
+        return self.claims >= wanted | {Capability.RESTART}
+
+    def _crashes(self) -> None:
+        moments = Moments()
+        for number in range(self.record.profile.crashes):
+            if len(self.record.failures) >= MOST_FAILURES:
+                return
+            self.progress(self.record, f"crash {number + 1} of {self.record.profile.crashes}")
+            plan = self._plan(examples=1, seed=self.record.seed)
+            driver = self._driver()
+            try:
+                crash_once(driver, plan, Random(f"{self.record.seed} crash {number}"), moments, self.record.kills)
+            except NotJudged:
+                continue
+            except Violation as found:
+                self._fail(found.finding, tuple(driver.steps), "crashes", TRIES_OF_A_KILL)
+
+    def _masked_race(self) -> Callable[[Race], bool]:
+        primary = {each.finding.primary for each in self.record.failures}
+        judges = [BY_ID[each].judged_by for each in sorted(primary) if each in BY_ID]
+        about = tuple(each.about for each in judges if isinstance(each, ByRace))
+        return lambda race: any(each(race) for each in about)
+
+    def _plan(self, *, examples: int, seed: int) -> Plan:
         terms = self.record.terms
+        return Plan(
+            examples=examples,
+            steps=self.record.profile.steps,
+            seed=seed,
+            kinds=terms.kinds,
+            actions=terms.actions,
+            boosts=self._boosts(),
+            masked=self._masked(),
+            left=self._left,
+        )
+
+    def _stateful(self) -> None:
         budget, number = self.record.profile.examples, 0
         while budget > 0 and len(self.record.failures) < MOST_FAILURES:
-            plan = Plan(
-                examples=min(budget, max(FEWEST, self.record.profile.examples // BATCHES)),
-                steps=self.record.profile.steps,
-                seed=self.record.seed * 1000 + number,
-                kinds=terms.kinds,
-                actions=terms.actions,
-                boosts=self._boosts(),
-                masked=self._masked(),
-                left=self._left,
-            )
+            examples = min(budget, max(FEWEST, self.record.profile.examples // BATCHES))
+            plan = self._plan(examples=examples, seed=self.record.seed * 1000 + number)
             batch = run_batch(self._started, plan)
             budget -= max(batch.begun, 1)
             number += 1
@@ -297,7 +303,7 @@ class Run:
         wanted = {each.name: max((missing.get(aim, 0) for aim in each.aims), default=0) for each in INTENTS}
         return {name: 2 + 2 * much for name, much in wanted.items() if much > 0}
 
-    def _fail(self, finding: Finding, steps: tuple[Step, ...], found_by: str) -> None:
+    def _fail(self, finding: Finding, steps: tuple[Step, ...], found_by: str, tries: int = 1) -> None:
         """Record a failure, and then shrink it; a signature that comes back although it is masked costs its operation."""
         known = {each.finding.signature for each in self.record.failures}
         if finding.signature in known or finding.primary not in BY_ID:
@@ -312,9 +318,11 @@ class Run:
         self.progress(self.record, f"shrinking a failure of {finding.primary}")
 
         def shown(candidate: tuple[Step, ...]) -> Finding | None:
-            return reproduces(self.system, self.claims, self.requirements, candidate)
+            return reproduces(self.system, self.claims, self.requirements, candidate, tries)
 
-        again = replay(self.system, self.claims, self.requirements, shrink(steps, shown, finding))
+        most = MOST_KILLS if any(each.kill for each in steps) else MOST_ATTEMPTS
+        shrunk = shrink(steps, shown, finding, most // tries)
+        again = replay(self.system, self.claims, self.requirements, shrunk, tries=4 * tries)
         if again.finding is not None and again.finding.covers(finding):
             self.record.failures[-1] = self._failure(again.finding, again.steps, again.recorded, found_by)
 
@@ -324,11 +332,3 @@ class Run:
         broken = tuple(each.requirement for each in finding.broken)
         trace = self._trace(steps, recorded, says=finding.broken[0].seen, broken=broken)
         return Failure(finding=finding, trace=trace, found_by=found_by)
-
-
-def claimable(requirement: Requirement, description: Description, claims: Claims) -> str | None:
-    """Return why a requirement is not judged, in words, or nothing when it is."""
-    missing = missing_claims(requirement, claims)
-    if missing:
-        return "the system does not claim " + ", ".join(f"`{each}`" for each in sorted(missing))
-    return description.not_claimed.get(requirement.id)

@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout, suppress
 from typing import BinaryIO, NoReturn, cast
 
@@ -21,7 +21,8 @@ from keyturn.errors import Crashed, OperationFailed, Unreadable, Unsupported
 from keyturn.operations import BY_METHOD
 from keyturn.values import Json
 from keyturn.wire import read_operation
-from keyturn_testing.systems.in_process import Caller, NotJson, TooMuch
+from keyturn_testing.systems.crossing import NotJson, TooMuch
+from keyturn_testing.systems.in_process import Caller
 from keyturn_testing.systems.lines import METHOD_NOT_FOUND, OPERATION_FAILED, NotStrict, strict_json
 from keyturn_testing.systems.stdio import LONGEST_LINE_BYTES
 
@@ -54,11 +55,12 @@ def end_process(*_: object) -> NoReturn:
     raise AssertionError("a process does not outlive SIGKILL")
 
 
-def serve_stdio(target: object, stdin: BinaryIO, stdout: BinaryIO) -> None:
+def serve_stdio(target: object, stdin: BinaryIO, stdout: BinaryIO, answered: Callable[[], None] = lambda: None) -> None:
     """Answer every line of `stdin` on `stdout` until the input ends or nobody reads the answers.
 
     `target` has one method an operation, as `keyturn.port.Port`, sync or async. What it prints goes to standard error,
-    so that it cannot be taken for an answer; its `close`, if it has one, is called at the end.
+    so that it cannot be taken for an answer; its `close`, if it has one, is called at the end. `answered` is called when an
+    answer has left.
     """
     caller = Caller(lambda: target)
     try:
@@ -68,6 +70,7 @@ def serve_stdio(target: object, stdin: BinaryIO, stdout: BinaryIO) -> None:
                 while answer:  # a stream without a buffer may take a part only
                     answer = answer[stdout.write(answer) :]
                 stdout.flush()
+                answered()
     except BrokenPipeError:
         _abandon(stdout)
     finally:

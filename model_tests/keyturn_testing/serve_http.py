@@ -21,6 +21,7 @@ from typing import ClassVar
 import uvicorn
 from attrs import frozen
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -84,18 +85,25 @@ def listen(host: str, port: int, token: str | None) -> Listening:
 
 
 def serve_http(
-    target: object, listening: Listening, *, token: str | None, parallel: int, announce: Callable[[str], None]
+    target: object,
+    listening: Listening,
+    *,
+    token: str | None,
+    parallel: int,
+    announce: Callable[[str], None],
+    answered: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer requests until SIGINT or SIGTERM; then finish what is running, and wait two seconds for whoever is connected.
 
     `target` has one method an operation, as `keyturn.port.Port`, sync or async. `parallel` is how many of its operations may
-    run at once; more than one is for sync objects alone. `announce` is called with the origin once the server listens.
+    run at once; more than one is for sync objects alone. `announce` is called with the origin once the server listens, and
+    `answered` when an answer has left.
     """
     caller = Caller(lambda: target)
     workers = ThreadPoolExecutor(parallel)
     try:
         with redirect_stdout(sys.stderr):
-            service = _Service(caller, workers, listening, token)
+            service = _Service(caller, workers, listening, token, answered)
             config = uvicorn.Config(
                 service.application(),
                 http=service.protocol(),
@@ -142,8 +150,16 @@ class _Server(uvicorn.Server):
 class _Service:
     """What is answered to each request."""
 
-    def __init__(self, caller: Caller, workers: ThreadPoolExecutor, listening: Listening, token: str | None) -> None:
+    def __init__(
+        self,
+        caller: Caller,
+        workers: ThreadPoolExecutor,
+        listening: Listening,
+        token: str | None,
+        answered: Callable[[], None],
+    ) -> None:
         self._caller = caller
+        self._answered = answered
         self._workers = workers
         self._origin = listening.origin
         self._secret = None if token is None else f"Bearer {token}".encode()
@@ -176,7 +192,10 @@ class _Service:
             return Response(status_code=500)
         if answer is None:
             return Response(status_code=204)
-        return Response(answer, media_type="application/json")
+        return Response(answer, media_type="application/json", background=BackgroundTask(self._left))
+
+    async def _left(self) -> None:
+        self._answered()
 
     async def _health(self, _: Request) -> Response:
         return JSONResponse({"status": "ok", "keyturn": VERSION})

@@ -23,7 +23,7 @@ from keyturn.operations import Operation
 from keyturn.values import Json
 from keyturn.wire import read_operation, read_outcome
 from keyturn_specs.schemas import DIALECT, TAGS, Schema, params_name, protocol_schema, reference, result_name
-from keyturn_testing.systems.base import BrokenRequest, Reply, System
+from keyturn_testing.systems.base import BrokenRequest, Killed, Lanes, Reply, Schedule, System, Together
 from keyturn_testing.wording import escaped, listed, quoted
 
 MOST_PROBLEMS = 20
@@ -88,10 +88,24 @@ class Checked:
 
     def call(self, method: str, params: Mapping[str, Json]) -> Reply:
         """Call one operation, if its params are valid."""
-        problems = problems_of(params_name(method), params)
-        if problems:
-            raise BrokenRequest(method, problems)
+        _require_valid(method, params)
         return self._system.call(method, params)
+
+    def together(self, lanes: Lanes, schedule: Schedule = ()) -> Together:
+        """Make the calls of several lanes, if the params of all are valid."""
+        for request in (each for lane in lanes for each in lane):
+            _require_valid(request.method, request.params)
+        return self._system.together(lanes, schedule)
+
+    @property
+    def can_be_killed(self) -> bool:
+        """Whether the system can be killed."""
+        return self._system.can_be_killed
+
+    def killed(self, method: str, params: Mapping[str, Json], after: float) -> Killed:
+        """Call one operation, if its params are valid, and kill the process meanwhile."""
+        _require_valid(method, params)
+        return self._system.killed(method, params, after)
 
     def restart(self) -> Reply:
         """Restart the system."""
@@ -100,6 +114,12 @@ class Checked:
     def close(self) -> None:
         """Close the system."""
         self._system.close()
+
+
+def _require_valid(method: str, params: Mapping[str, Json]) -> None:
+    problems = problems_of(params_name(method), params)
+    if problems:
+        raise BrokenRequest(method, problems)
 
 
 # ---- Asking a schema ------------------------------------------------------------------------------------------------

@@ -20,9 +20,11 @@ MOST_ATTEMPTS = 400
 """How many candidates one shrink may try: a budget in runs, never in seconds."""
 
 
-def shrink(steps: tuple[Step, ...], reproduce: Reproduce, found: Finding) -> tuple[Step, ...]:
+def shrink(
+    steps: tuple[Step, ...], reproduce: Reproduce, found: Finding, attempts: int = MOST_ATTEMPTS
+) -> tuple[Step, ...]:
     """Return the shortest steps found that still show all of a finding; the steps themselves when none are shorter."""
-    left = MOST_ATTEMPTS
+    left = attempts
 
     def shows(candidate: tuple[Step, ...]) -> bool:
         nonlocal left
@@ -30,7 +32,7 @@ def shrink(steps: tuple[Step, ...], reproduce: Reproduce, found: Finding) -> tup
         finding = reproduce(candidate) if left > 0 else None
         return finding is not None and finding.covers(found)
 
-    steps = _fewer(steps, shows)
+    steps = _fewer_calls(_fewer(steps, shows), shows)
     simpler = _simpler(steps, shows)
     return _fewer(simpler, shows) if simpler != steps else steps
 
@@ -46,6 +48,20 @@ def _fewer(steps: tuple[Step, ...], shows: Callable[[tuple[Step, ...]], bool]) -
         if size == 1 and len(steps) == before:
             return steps
         size = max(size // 2, 1)
+
+
+def _fewer_calls(steps: tuple[Step, ...], shows: Callable[[tuple[Step, ...]], bool]) -> tuple[Step, ...]:
+    """Leave calls out of the steps that have several, one by one."""
+    for number in range(len(steps)):
+        place = len(steps[number].calls) - 1
+        while place >= 0 and len(steps[number].calls) > 1:
+            calls = steps[number].calls
+            fewer = evolve(steps[number], calls=(*calls[:place], *calls[place + 1 :]))
+            candidate = (*steps[:number], fewer, *steps[number + 1 :])
+            if shows(candidate):
+                steps = candidate
+            place -= 1
+    return steps
 
 
 _PLAINER: Mapping[str, object] = {
@@ -64,14 +80,15 @@ _ANSWER = ("interaction_id", "option_id", "expected_case_revision")
 
 
 def _simpler(steps: tuple[Step, ...], shows: Callable[[tuple[Step, ...]], bool]) -> tuple[Step, ...]:
-    for number in range(len(steps)):
+    places = [(number, place) for number, step in enumerate(steps) for place in range(len(step.calls))]
+    for number, place in places:
         for simplify in _SIMPLIFICATIONS:
-            call = steps[number].calls[0]
-            params = simplify(call.params)
-            if params == call.params:
+            calls = steps[number].calls
+            params = simplify(calls[place].params)
+            if params == calls[place].params:
                 continue
-            simpler = evolve(steps[number], calls=(evolve(call, params=params),))
-            candidate = (*steps[:number], simpler, *steps[number + 1 :])
+            changed = (*calls[:place], evolve(calls[place], params=params), *calls[place + 1 :])
+            candidate = (*steps[:number], evolve(steps[number], calls=changed), *steps[number + 1 :])
             if shows(candidate):
                 steps = candidate
     return steps

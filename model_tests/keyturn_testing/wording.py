@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from attrs import field, frozen
 
-from keyturn_testing.systems.in_process import escaped, legible, quoted
+from keyturn_testing.systems.saying import escaped, legible, quoted
 
 __all__ = [
     "ASCII",

@@ -123,7 +123,7 @@ EVIDENCE: tuple[Requirement, ...] = (
         source="persistent interactions, Error outcomes: every transition is written to the EventLedger",
         needs=frozenset({Capability.LEDGER}),
         applies=_moves_a_card,
-        judged_by=ByInvariant(_ledger_and_cards_disagree),
+        judged_by=ByInvariant(_ledger_and_cards_disagree, of_many=True),
     ),
     Requirement(
         id="E2",

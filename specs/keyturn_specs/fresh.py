@@ -8,8 +8,17 @@ from keyturn import operations as ops
 from keyturn.capabilities import Capability
 from keyturn.status import InteractionEvent, InteractionStatus
 from keyturn.table import OPEN
-from keyturn_specs.observations import Moment, Observation
-from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
+from keyturn_specs.observations import Moment, Observation, Race
+from keyturn_specs.requirement import (
+    Area,
+    ByBranch,
+    ByInvariant,
+    ByRace,
+    Family,
+    Requirement,
+    by_no_single_call,
+    demanded,
+)
 
 _NEEDS = frozenset({Capability.REVISIONS})
 
@@ -37,6 +46,13 @@ def _swept_an_independent_card(seen: Observation) -> str | None:
         if survives and seen.after.status(card) == InteractionStatus.INVALIDATED:
             return f"the card {card} declares revision independence, and a change of the record invalidated it"
     return None
+
+
+def _answers_while_the_record_is_edited(race: Race) -> bool:
+    """Whether a card that waits is answered while its case is edited."""
+    edited = {each.key for each in race.operations if isinstance(each, ops.CaseEdit)}
+    waiting = (each for each in race.state.world.interactions if each.status is InteractionStatus.ACTIVE)
+    return any(each.key in edited and race.responses(each.id) for each in waiting)
 
 
 def _clears_a_case(moment: Moment) -> bool:
@@ -109,6 +125,16 @@ FRESH: tuple[Requirement, ...] = (
         needs=_NEEDS | {Capability.DEFERRED},
         applies=demanded("I13.6"),
         judged_by=ByBranch(frozenset({Area.REPLY, Area.STATUS, Area.CARD})),
+    ),
+    Requirement(
+        id="I13.8",
+        family=Family.FRESH,
+        says="A click racing an edit has an outcome that some order of the two explains.",
+        why="Looked at before the edit and acted on after it, an answer authorises what nobody was shown.",
+        source="persistent interactions, Revision binding and invalidation: under optimistic concurrency",
+        needs=_NEEDS | {Capability.PARALLEL},
+        applies=by_no_single_call,
+        judged_by=ByRace(_answers_while_the_record_is_edited),
     ),
     Requirement(
         id="I13.9",

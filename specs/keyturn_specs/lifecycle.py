@@ -213,7 +213,7 @@ LIFECYCLE: tuple[Requirement, ...] = (
         why="A card that comes back to life can be answered twice, or answered after somebody was told that it was over.",
         source="persistent interactions, Status machine: terminal statuses are terminal",
         applies=_meets_a_terminal_card,
-        judged_by=ByInvariant(_left_a_terminal_status),
+        judged_by=ByInvariant(_left_a_terminal_status, of_many=True),
     ),
     Requirement(
         id="L3",
@@ -224,7 +224,7 @@ LIFECYCLE: tuple[Requirement, ...] = (
         source="persistent interactions, Status machine: Resolved is reached only after commit",
         needs=frozenset({Capability.CARDS}),
         applies=_ends_a_command,
-        judged_by=ByInvariant(_resolved_without_its_command),
+        judged_by=ByInvariant(_resolved_without_its_command, of_many=True),
     ),
     Requirement(
         id="L4",
@@ -285,7 +285,7 @@ LIFECYCLE: tuple[Requirement, ...] = (
         why="An effect behind a card that says nothing happened is found by nobody, and repeated by somebody.",
         source="persistent interactions, Status machine: never renders a receipt for a command that did not happen",
         applies=_ends_a_command,
-        judged_by=ByInvariant(_effect_of_an_ended_card),
+        judged_by=ByInvariant(_effect_of_an_ended_card, of_many=True),
     ),
     Requirement(
         id="L10",

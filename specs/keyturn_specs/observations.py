@@ -3,7 +3,7 @@
 A snapshot is everything that an observer can read at one moment. An observation is one operation with the snapshots before
 and after it; invariants are judged on it without any model. A moment is the model's side of the same step: the state, the
 operation and the branch that explains it; it says which requirements the step exercised. Both come with a memory: the little of
-earlier steps that a requirement may ask for.
+earlier steps that a requirement may ask for. A race is the model's side of calls that overlapped.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,8 @@ from attrs import field, frozen
 from keyturn.branches import Branch, Outcome
 from keyturn.capabilities import Claims
 from keyturn.cards import CardView
-from keyturn.operations import CardPresent, Effect, LedgerEntry, Metrics, Operation
+from keyturn.operations import CardPresent, CardRespond, Effect, LedgerEntry, Metrics, Operation
+from keyturn.responses import named_card
 from keyturn.store import State
 from keyturn.values import CaseKey, Json
 from keyturn_specs.memory import NOTHING_REMEMBERED, Memory
@@ -71,6 +72,19 @@ class Observation:
         """The entries of the ledger that are there now and were not before."""
         for key, entries in self.after.ledger.items():
             yield from entries[len(self.before.ledger.get(key, ())) :]
+
+
+@frozen(kw_only=True)
+class Race:
+    """Calls that overlapped: the state before all of them, and the operations in the model's ids."""
+
+    state: State
+    operations: tuple[Operation, ...]
+
+    def responses(self, card: str) -> int:
+        """How many of the operations answer this card."""
+        answers = (each for each in self.operations if isinstance(each, CardRespond))
+        return sum(named_card(each.response) == card for each in answers)
 
 
 @frozen(kw_only=True)

@@ -11,9 +11,9 @@ from keyturn.operations import CardRespond, CommandSettle, Effect
 from keyturn.responses import Accepted, InFlight
 from keyturn.settling import effect_count
 from keyturn.status import InteractionStatus
-from keyturn_specs.observations import Moment, Observation
+from keyturn_specs.observations import Moment, Observation, Race
 from keyturn_specs.reading import addressed, answered_card, chosen_option, effects_of
-from keyturn_specs.requirement import ByBranch, ByInvariant, Family, Requirement, demanded
+from keyturn_specs.requirement import ByBranch, ByInvariant, ByRace, Family, Requirement, by_no_single_call, demanded
 
 
 def _comes_again(moment: Moment) -> bool:
@@ -114,6 +114,12 @@ def _ran_in_part(seen: Observation) -> str | None:
     return None
 
 
+def _answers_one_card_at_once(race: Race) -> bool:
+    """Whether a card that waits is answered by several of the calls."""
+    waiting = (each for each in race.state.world.interactions if each.status is InteractionStatus.ACTIVE)
+    return any(race.responses(each.id) > 1 for each in waiting)
+
+
 ONCE: tuple[Requirement, ...] = (
     Requirement(
         id="I14.1",
@@ -123,7 +129,7 @@ ONCE: tuple[Requirement, ...] = (
         why="This is the double click that pays twice.",
         source="persistent interactions, Status machine: a second click executes nothing",
         applies=_comes_again,
-        judged_by=ByInvariant(_ran_more_than_once),
+        judged_by=ByInvariant(_ran_more_than_once, of_many=True),
     ),
     Requirement(
         id="I14.2",
@@ -156,6 +162,17 @@ ONCE: tuple[Requirement, ...] = (
         needs=frozenset({Capability.REPLAY}),
         applies=demanded("I14.4"),
         judged_by=ByBranch(),
+    ),
+    Requirement(
+        id="I14.5",
+        family=Family.ONCE,
+        says="Of n concurrent responses to one answerable card exactly one is taken, as long as none is restored; each other "
+        "one is answered for the status it finds.",
+        why="Two devices, or one impatient finger, answer in the same instant, and between looking and acting is a gap.",
+        source="persistent interactions, Status machine: double clicks and client retries are made harmless",
+        needs=frozenset({Capability.PARALLEL}),
+        applies=by_no_single_call,
+        judged_by=ByRace(_answers_one_card_at_once),
     ),
     Requirement(
         id="I14.6",
@@ -194,6 +211,6 @@ ONCE: tuple[Requirement, ...] = (
         why="Half of what was agreed to is something that nobody agreed to.",
         source="persistent interactions, Stored options: the commands that were compiled with the card",
         applies=_runs_several,
-        judged_by=ByInvariant(_ran_in_part),
+        judged_by=ByInvariant(_ran_in_part, of_many=True),
     ),
 )

@@ -95,7 +95,7 @@ ONE_QUESTION: tuple[Requirement, ...] = (
         source="persistent interactions, One blocking interaction per case",
         needs=frozenset({Capability.BLOCKING}),
         applies=_asks_for_an_occupied_slot,
-        judged_by=ByInvariant(_two_open_blocking_cards),
+        judged_by=ByInvariant(_two_open_blocking_cards, of_many=True),
     ),
     Requirement(
         id="I5.2",

@@ -1,7 +1,8 @@
 """A requirement as a value: its sentence, why it matters, when it applies, and its one judge.
 
 A requirement is judged in exactly one place. Either a *branch* of the model demands it, and a system that did something
-else is blamed with it; or an *invariant*, a pure function of what was observed, finds it broken without any model.
+else is blamed with it; or an *invariant*, a pure function of what was observed, finds it broken without any model; or it is
+about a *race*, calls that overlapped, and is broken when no order of them explains what was answered and can be read.
 `applies` is its antecedent: it counts how often a run exercised the requirement, and masks it after a failure.
 """
 
@@ -12,7 +13,7 @@ from typing import TypeAlias
 from attrs import frozen
 
 from keyturn.capabilities import Capability, Claims
-from keyturn_specs.observations import Moment, Observation
+from keyturn_specs.observations import Moment, Observation, Race
 
 
 class Family(StrEnum):
@@ -55,9 +56,20 @@ class ByBranch:
 
 @frozen
 class ByInvariant:
-    """Judged by a pure function of an observation, which says in words what is broken, or nothing."""
+    """Judged by a pure function of an observation, which says in words what is broken, or nothing.
+
+    `of_many` says that it asks nothing of the operation, so that it can be judged of several that overlapped as well.
+    """
 
     broken: Invariant
+    of_many: bool = False
+
+
+@frozen
+class ByRace:
+    """Judged by the orders of calls that overlapped: of the races that it is about, one must explain everything."""
+
+    about: Callable[[Race], bool]
 
 
 @frozen(kw_only=True)
@@ -71,9 +83,14 @@ class Requirement:
     source: str
     needs: Claims = frozenset({Capability.CARDS})
     applies: Antecedent
-    judged_by: ByBranch | ByInvariant
+    judged_by: ByBranch | ByInvariant | ByRace
 
 
 def demanded(requirement_id: str) -> Antecedent:
     """The antecedent of a requirement that exactly its own branches exercise."""
     return lambda moment: requirement_id in moment.branch.because
+
+
+def by_no_single_call(moment: Moment) -> bool:
+    """The antecedent of a requirement that is about races alone: no call by itself exercises it."""
+    return False

@@ -19,11 +19,16 @@ from keyturn.wire import read, write
 
 @frozen(kw_only=True)
 class ScenarioStep:
-    """One call of a scenario; `admissible` is every outcome that the model allows there."""
+    """One call of a scenario; `admissible` is every outcome that the model allows there.
+
+    Calls one after the other that name a `lane` overlap: those of one lane follow each other, and those of different lanes run
+    at the same moment. Then `admissible` is every outcome in any order of them.
+    """
 
     operation: str
     params: dict[str, object] = field(factory=dict)
     label: str | None = None
+    lane: int | None = None
     admissible: tuple[object, ...] = ()
 
 
@@ -41,6 +46,11 @@ class Scenario:
     def needs(self) -> Claims:
         """The capabilities that the scenario needs."""
         return frozenset(self.claims)
+
+    @property
+    def is_race(self) -> bool:
+        """Whether some of its calls overlap."""
+        return any(each.lane is not None for each in self.steps)
 
 
 def read_scenario(text: str, name: str) -> Scenario:

@@ -122,7 +122,7 @@ SERVERS_MEANING: tuple[Requirement, ...] = (
         why="What was approved must be what runs; otherwise the approval is decoration.",
         source="persistent interactions, Stored options and server-owned actions",
         applies=_runs_something,
-        judged_by=ByInvariant(_ran_something_else),
+        judged_by=ByInvariant(_ran_something_else, of_many=True),
     ),
     Requirement(
         id="I7.2",
@@ -170,7 +170,7 @@ SERVERS_MEANING: tuple[Requirement, ...] = (
         why="Without it nobody can say afterwards which words were agreed to.",
         source="persistent interactions, What the client may send: CommandOrigin::ConfirmedInteraction",
         applies=_runs_something,
-        judged_by=ByInvariant(_cites_another_card),
+        judged_by=ByInvariant(_cites_another_card, of_many=True),
     ),
     Requirement(
         id="I7.7",

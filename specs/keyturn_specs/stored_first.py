@@ -146,7 +146,7 @@ STORED_FIRST: tuple[Requirement, ...] = (
         why="A text that changes under the reader's eyes is answered for what it said before.",
         source="persistent interactions, The interaction record: the payload is immutable after first display",
         applies=_changes_beside_a_card,
-        judged_by=ByInvariant(_changed_the_payload),
+        judged_by=ByInvariant(_changed_the_payload, of_many=True),
     ),
     Requirement(
         id="I6.7",

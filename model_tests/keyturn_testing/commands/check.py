@@ -29,7 +29,7 @@ from keyturn_testing.engines import ENGINES
 if TYPE_CHECKING:
     from keyturn_testing.commands.asking import Unfit
     from keyturn_testing.known import Lists
-    from keyturn_testing.running import Profile, Record
+    from keyturn_testing.record import Profile, Record
 
 
 MOST_PROBLEMS = 50
@@ -123,7 +123,8 @@ def run_check(wanted: Wanted) -> int:
     from keyturn_testing.files import complain
     from keyturn_testing.known import reasons_for
     from keyturn_testing.progress import watching
-    from keyturn_testing.running import PROFILES, Run
+    from keyturn_testing.record import PROFILES
+    from keyturn_testing.running import Run
 
     profile = PROFILES[wanted.profile]
     profile = evolve(profile, examples=wanted.examples or profile.examples, steps=wanted.steps or profile.steps)

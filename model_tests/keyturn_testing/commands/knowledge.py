@@ -6,13 +6,16 @@ here that could become stale. Each kind of thing has one function in a table.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 from attrs import NOTHING, fields
 from click.shell_completion import CompletionItem
 
 from keyturn_testing.commands.options import FORMATS, examples, format_option
+
+if TYPE_CHECKING:
+    from keyturn_specs.scenario import ScenarioStep
 
 Entries: TypeAlias = list[dict[str, object]]
 
@@ -103,7 +106,7 @@ Explanation: TypeAlias = list[tuple[str, str]]
 
 def _explain_requirement(name: str) -> Explanation:
     from keyturn_specs.catalogue import BY_ID
-    from keyturn_specs.requirement import ByBranch
+    from keyturn_specs.requirement import ByBranch, ByRace
     from keyturn_specs.scenario import scenarios
     from keyturn_testing.mutants import MUTANTS
 
@@ -112,6 +115,8 @@ def _explain_requirement(name: str) -> Explanation:
     if isinstance(judge, ByBranch):
         areas = ", ".join(sorted(judge.concerns))
         how = f"by the model: a system that differs in {areas} where a branch of the model demands {name} breaks it"
+    elif isinstance(judge, ByRace):
+        how = "by the orders of calls that overlap: one of them must explain every answer, and what can be read afterwards"
     else:
         how = "by a rule over what was observed before and after each operation, without the model"
     witnesses = [each.name for each in scenarios() if name in each.witnesses]
@@ -180,8 +185,12 @@ def _explain_scenario(name: str) -> Explanation:
         (name, f"a scenario: {scenario.says}"),
         ("witnesses", ", ".join(scenario.witnesses)),
         ("needs", ", ".join(sorted(scenario.claims))),
-        ("steps", ", ".join(each.operation for each in scenario.steps)),
+        ("steps", ", ".join(map(_step, scenario.steps))),
     ]
+
+
+def _step(step: "ScenarioStep") -> str:
+    return step.operation if step.lane is None else f"{step.operation} (lane {step.lane})"
 
 
 def _known() -> dict[str, list[Callable[[str], Explanation]]]:

@@ -37,6 +37,7 @@ class Shown:
     finding: "Finding | None" = None
     breakdown: "Breakdown | None" = None
     steps: "tuple[Step, ...]" = ()
+    tries: int = 1
     recorded: tuple[object, ...] = ()
 
     @property
@@ -114,17 +115,29 @@ def replayed(path: Path, adapter: str, time_limit: float) -> Shown:
             return Shown(trace=trace, description=found, breakdown=portable(breakdown, at.folder), steps=trace.steps)
         except Unreadable as error:
             raise click.UsageError(f"the trace {path} cannot be replayed: {bounded(str(error), 2000)}") from None
-    return Shown(trace=trace, description=found, finding=result.finding, steps=result.steps, recorded=result.recorded)
+    return Shown(
+        trace=trace,
+        description=found,
+        finding=result.finding,
+        steps=result.steps,
+        recorded=result.recorded,
+        tries=result.tries,
+    )
 
 
 def _check_shape(trace: "Trace") -> None:
     from keyturn.operations import BY_METHOD
+    from keyturn_testing.racing import MOST_CALLS
+    from keyturn_testing.systems.together import MOST_LANES
     from keyturn_testing.wording import quoted
 
     problems = ["it has no steps"] if not trace.steps else []
     for number, step in enumerate(trace.steps, start=1):
-        if step.kill or len(step.calls) != 1:
-            problems.append(f"step {number}: this version replays steps of one call, without a kill")
+        if step.kill or not step.calls:
+            problems.append(f"step {number}: this version replays steps of calls, without a kill")
+        lanes = {each.lane for each in step.calls}
+        if len(lanes) > MOST_LANES or len(step.calls) > MOST_CALLS:
+            problems.append(f"step {number}: at most {MOST_LANES} lanes and {MOST_CALLS} calls can overlap")
         problems += [
             f"step {number}: there is no operation {quoted(each.operation, 60)}"
             for each in step.calls
@@ -135,10 +148,14 @@ def _check_shape(trace: "Trace") -> None:
 
 
 def _check_claims(trace: "Trace", claims: "Claims") -> None:
+    from keyturn.capabilities import Capability
     from keyturn.operations import BY_METHOD
+    from keyturn_testing.racing import is_race
 
     used = dict.fromkeys(BY_METHOD[call.operation] for step in trace.steps for call in step.calls)
     missing = [f"{each.method} needs `{each.needs}`" for each in used if each.needs not in claims]
+    if any(map(is_race, trace.steps)) and Capability.PARALLEL not in claims:
+        missing.append(f"calls that overlap need `{Capability.PARALLEL}`")
     if missing:
         said = f"the trace cannot be replayed on this system, which does not claim enough: {', '.join(missing)}"
         raise click.UsageError(said)
@@ -161,6 +178,7 @@ def _as_json(shown: Shown, path: Path) -> str:
             "recorded": shown.trace.requirement,
             "same": shown.same,
             "steps": len(shown.steps),
+            **({} if shown.tries == 1 else {"tries": shown.tries}),
             **({} if breakdown is None else {"breakdown": {"kind": breakdown.kind, "message": breakdown.message}}),
         }
     )
@@ -174,7 +192,7 @@ def _as_junit(shown: Shown, path: Path) -> str:
     page = page_for_files()
     finding, breakdown = shown.finding, shown.breakdown
     broken = () if finding is None else finding.broken
-    show_story(page, shown.steps, shown.recorded, broken, () if finding is None else finding.admissible)
+    show_story(page, shown.steps, shown.recorded, finding)
     case = Case(name=path.name, group="replay", outcome="passed")
     if finding is not None:
         case = Case(name=path.name, group="replay", outcome="failure", kind=finding.primary, message=broken[0].seen)
@@ -197,10 +215,7 @@ def _as_text(shown: Shown, path: Path, adapter: str) -> str:
 
     page = page_for_stdout()
     finding = shown.finding
-    if finding is None:
-        show_story(page, shown.steps, shown.recorded)
-    else:
-        show_story(page, shown.steps, shown.recorded, finding.broken, finding.admissible)
+    show_story(page, shown.steps, shown.recorded, finding)
     page.blank()
     if finding is not None and finding.primary in BY_ID:
         page.paragraph(f"{finding.primary}: {BY_ID[finding.primary].says}", style="bold")
@@ -221,6 +236,9 @@ def _compared(page: "Page", shown: Shown) -> None:
     from keyturn_testing.wording import escaped
 
     recorded = shown.trace.requirement
+    if shown.tries > 1:
+        how = "and was lost in the last of them" if shown.broken else "and was never lost"
+        page.paragraph(f"The race was taken {shown.tries} times, {how}.")
     if not shown.judged:
         page.paragraph(
             f"Only {len(shown.steps)} of {len(shown.trace.steps)} steps could be judged: what differs there is refused by a "

@@ -21,9 +21,12 @@ from keyturn_testing.commands.options import examples
 if TYPE_CHECKING:
     from keyturn.store import ReferenceStore
 
-Maker = Callable[[str | None, bool], object]
-"""Makes the object that is served, given what stands after the kind (None without a colon), and whether the suite kills the
-process to restart it; raises `Unserved`."""
+Watch = Callable[[str], None]
+"""Is told how far an operation is."""
+
+Maker = Callable[[str | None, bool, Watch], object]
+"""Makes the object that is served, given what stands after the kind (None without a colon), whether the suite kills the process
+to restart it, and what is told how far an operation is; raises `Unserved`."""
 
 AT_ONCE: Mapping[str, int] = {"sqlite": 8, "postgres": 8}
 """How many operations may run at once over HTTP, one where nothing is said: a store in memory is one object without locks, and a
@@ -39,7 +42,7 @@ class Unserved(Exception):
     """What was named cannot be served; the message says why, and what to do."""
 
 
-def _reference(rest: str | None, is_killed: bool) -> object:
+def _reference(rest: str | None, is_killed: bool, watch: Watch) -> object:
     from keyturn.store import ReferenceStore
 
     if rest is not None:
@@ -47,7 +50,7 @@ def _reference(rest: str | None, is_killed: bool) -> object:
     return _in_memory(ReferenceStore(), is_killed)
 
 
-def _sqlite(rest: str | None, is_killed: bool) -> object:
+def _sqlite(rest: str | None, is_killed: bool, watch: Watch) -> object:
     from keyturn_testing.serve import end_process
     from keyturn_testing.systems.adapters import DATABASE_NAME
 
@@ -61,21 +64,24 @@ def _sqlite(rest: str | None, is_killed: bool) -> object:
         raise Unserved("sqlite needs a place: write `sqlite:PATH`, or set KEYTURN_DATA to a folder, as the suite does")
     path = Path(rest) if rest else Path(data or "") / DATABASE_NAME
     try:
-        return SqlStore.open_test(path, crash=end_process) if is_killed else SqlStore.open_test(path)
+        return (
+            SqlStore.open_test(path, crash=end_process, watch=watch)
+            if is_killed
+            else SqlStore.open_test(path, watch=watch)
+        )
     except (NotOurs, OSError) as error:
         raise Unserved(str(error)) from None
 
 
-def _postgres(rest: str | None, is_killed: bool) -> object:
+def _postgres(rest: str | None, is_killed: bool, watch: Watch) -> object:
     from keyturn_testing.serve import end_process
     from keyturn_testing.systems.adapters import postgres_store
     from keyturn_testing.systems.base import Unusable
 
     data = os.environ.get("KEYTURN_DATA")
     try:
-        return postgres_store(
-            rest, schema=schema_of(Path(data)) if data else None, crash=end_process if is_killed else None
-        )
+        schema = schema_of(Path(data)) if data else None
+        return postgres_store(rest, schema=schema, crash=end_process if is_killed else None, watch=watch)
     except Unusable as unusable:
         raise Unserved(str(unusable).removeprefix("postgres: ")) from None
 
@@ -85,7 +91,7 @@ def schema_of(data: Path) -> str:
     return f"keyturn_test_{sha256(str(data.absolute()).encode()).hexdigest()[:16]}"
 
 
-def _mutant(rest: str | None, is_killed: bool) -> object:
+def _mutant(rest: str | None, is_killed: bool, watch: Watch) -> object:
     from keyturn_testing.mutants import MUTANTS, mutant_factory
     from keyturn_testing.wording import nearest
 
@@ -96,11 +102,11 @@ def _mutant(rest: str | None, is_killed: bool) -> object:
 
 
 def _in_memory(store: "ReferenceStore", is_killed: bool) -> object:
-    """Take back the claim that a store in memory cannot keep when its process is killed."""
+    """Take back what a store in memory cannot keep where each process has one of its own."""
     from keyturn.capabilities import Capability
 
     if is_killed:
-        store.claims -= {Capability.RESTART}
+        store.claims -= {Capability.RESTART, Capability.PARALLEL}
     return store
 
 
@@ -113,14 +119,14 @@ MAKERS: Mapping[str, Maker] = {
 """What can be served."""
 
 
-def target_of(adapter: str, *, is_killed: bool) -> object:
+def target_of(adapter: str, *, is_killed: bool, watch: Watch) -> object:
     """Return the object that an adapter string names, to be served; raise `UsageError`."""
     kind, colon, rest = adapter.partition(":")
     if kind not in MAKERS:
         forms = "reference, sqlite[:PATH], postgres:DSN or mutant:NAME"
         raise click.UsageError(f"{without_passwords(adapter)!r} cannot be served: write {forms}")
     try:
-        return MAKERS[kind](rest if colon else None, is_killed)
+        return MAKERS[kind](rest if colon else None, is_killed, watch)
     except Unserved as error:
         raise click.UsageError(f"{without_passwords(adapter)}: {error}") from None
 
@@ -147,8 +153,8 @@ def target_of(adapter: str, *, is_killed: bool) -> object:
 def serve(adapter: str, way: str | None, host: str | None, port: int | None) -> int:
     """Serve a store that ships as a system of its own: until its input ends, or over HTTP until Ctrl-C or SIGTERM.
 
-    The reference and the mutants live in memory, and with --stdio they do not claim `restart`. With --http, a bearer token is
-    asked for when KEYTURN_TOKEN holds one, and the URL is written to standard output once the server listens.
+    The reference and the mutants live in memory, and with --stdio they claim neither `restart` nor `parallel`. With --http, a
+    bearer token is asked for when KEYTURN_TOKEN holds one, and the URL is written to standard output once the server listens.
     """
     if way is None:
         raise click.UsageError("say how to serve it: --stdio or --http")
@@ -162,14 +168,16 @@ def serve(adapter: str, way: str | None, host: str | None, port: int | None) -> 
 def _serve_stdio(adapter: str) -> int:
     from keyturn_testing.files import complain
     from keyturn_testing.serve import serve_stdio
+    from keyturn_testing.systems.phases import IDLE, marker_of
 
     if sys.stdin is None or sys.stdout is None:
         raise click.UsageError("standard input and standard output are both needed, and one is closed")
-    target = target_of(adapter, is_killed=True)
+    mark = marker_of(os.environ)
+    target = target_of(adapter, is_killed=True, watch=mark)
     if sys.stdin.isatty():
         complain('keyturn: one JSON object a line, such as {"jsonrpc": "2.0", "id": 1, "method": "describe"}')
     try:
-        serve_stdio(target, sys.stdin.buffer, sys.stdout.buffer)
+        serve_stdio(target, sys.stdin.buffer, sys.stdout.buffer, answered=lambda: mark(IDLE))
     except KeyboardInterrupt:
         complain("")  # the shell's prompt starts on a line of its own
     return 0
@@ -178,6 +186,7 @@ def _serve_stdio(adapter: str) -> int:
 def _serve_http(adapter: str, host: str, port: int) -> int:
     from keyturn_testing.files import complain, say
     from keyturn_testing.systems.http import token_of
+    from keyturn_testing.systems.phases import IDLE, marker_of
 
     try:
         from keyturn_testing.serve_http import HEALTH, OPENRPC, RPC, NotBound, listen, serve_http
@@ -187,7 +196,8 @@ def _serve_http(adapter: str, host: str, port: int) -> int:
         token = token_of(os.environ)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    target = target_of(adapter, is_killed=False)
+    mark = marker_of(os.environ)
+    target = target_of(adapter, is_killed=False, watch=mark)
     try:
         listening = listen(host, port, token)
     except NotBound as error:
@@ -201,7 +211,8 @@ def _serve_http(adapter: str, host: str, port: int) -> int:
             f"keyturn: serving {without_passwords(adapter)} until Ctrl-C; see also {origin}{HEALTH} and {OPENRPC}{asks}"
         )
 
-    serve_http(target, listening, token=token, parallel=AT_ONCE.get(adapter.partition(":")[0], 1), announce=announce)
+    parallel = AT_ONCE.get(adapter.partition(":")[0], 1)
+    serve_http(target, listening, token=token, parallel=parallel, announce=announce, answered=lambda: mark(IDLE))
     return 0
 
 

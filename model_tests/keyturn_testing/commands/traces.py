@@ -6,9 +6,9 @@ Every failure has one, and so has the example that a breakdown ended: the steps 
 from pathlib import Path
 
 from keyturn_testing.files import write_whole
+from keyturn_testing.record import Record
 from keyturn_testing.reports.text_report import BREAKDOWN_TRACE
 from keyturn_testing.reports.verdict import trace_name
-from keyturn_testing.running import Record
 from keyturn_testing.traces import write_trace
 
 

@@ -1,4 +1,4 @@
 """Engines: where steps come from. There is one driver, and every engine feeds it."""
 
-ENGINES = ("cover", "scenarios", "stateful")
+ENGINES = ("cover", "scenarios", "races", "crashes", "stateful")
 """The engines, in the order in which a run takes them."""

@@ -1,24 +1,28 @@
 """The scenario engine: the traces that ship with the specification, each of which witnesses requirements.
 
 A scenario is a trace with a name. It runs against any system that claims what it needs; it is cut short before a step that
-would exercise a masked requirement.
+would exercise a masked requirement. Those in which calls overlap are for the `races` engine, which takes them many times.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
 
 from keyturn.capabilities import Claims
 from keyturn.handshake import Offers
 from keyturn.operations import CardPresent
 from keyturn_specs.observations import Moment
-from keyturn_specs.scenario import Scenario, scenarios
+from keyturn_specs.scenario import Scenario, ScenarioStep, scenarios
 from keyturn_testing.driver import Driver
 from keyturn_testing.judging import NotJudged
-from keyturn_testing.traces import Call, pointed
+from keyturn_testing.traces import Call, Step, pointed
 
 
-def claimed_scenarios(claims: Claims, offers: Offers) -> Iterator[Scenario]:
-    """Yield the scenarios whose needs a system claims and whose cards it offers, in the order of their names."""
-    return (each for each in scenarios() if each.needs <= claims and _within(each, offers))
+def claimed_scenarios(claims: Claims, offers: Offers, *, races: bool = False) -> Iterator[Scenario]:
+    """Yield the scenarios whose needs a system claims and whose cards it offers, in the order of their names.
+
+    `races` asks for those in which calls overlap instead of the others.
+    """
+    return (each for each in scenarios() if each.is_race is races and each.needs <= claims and _within(each, offers))
 
 
 def _within(scenario: Scenario, offers: Offers) -> bool:
@@ -32,18 +36,26 @@ def _within(scenario: Scenario, offers: Offers) -> bool:
     return True
 
 
-def calls_of(scenario: Scenario) -> tuple[Call, ...]:
-    """Return the calls of a scenario."""
-    return tuple(Call(operation=each.operation, params=each.params, label=each.label) for each in scenario.steps)
+def steps_of(scenario: Scenario) -> tuple[Step, ...]:
+    """Return the steps of a scenario; calls with lanes that stand together are one step."""
+    steps: list[Step] = []
+    for overlaps, group in groupby(scenario.steps, key=lambda each: each.lane is not None):
+        calls = tuple(map(_call, group))
+        steps.extend([Step(calls=calls)] if overlaps else [Step(calls=(each,)) for each in calls])
+    return tuple(steps)
+
+
+def _call(step: ScenarioStep) -> Call:
+    return Call(operation=step.operation, params=step.params, label=step.label, lane=step.lane or 0)
 
 
 def run_scenario(driver: Driver, scenario: Scenario, masked: Callable[[Moment], bool]) -> bool:
     """Take a scenario's steps; return whether it came to its end. Raise what the driver raises."""
-    for call in calls_of(scenario):
-        if masked(driver.foresee(call)):
+    for step in steps_of(scenario):
+        if any(masked(driver.foresee(call)) for call in step.calls):
             return False
         try:
-            driver.call(call)
+            driver.step(step)
         except NotJudged:
             return False
     return True

@@ -82,7 +82,7 @@ def card_machine(start: Callable[[], Driver], plan: Plan, batch: Batch) -> type[
             try:
                 # The first example of a batch is all zeros, so the place of a step is mixed in.
                 mixed = Random(f"{plan.seed} {batch.begun} {len(self.driver.steps)} {chance.hex()}")
-                call = _draw(self.driver, plan, mixed)
+                call = draw_step(self.driver, plan, mixed)
                 if call is not None:
                     self.driver.call(call)
             except NotJudged:
@@ -94,7 +94,7 @@ def card_machine(start: Callable[[], Driver], plan: Plan, batch: Batch) -> type[
     return CardMachine
 
 
-def _draw(driver: Driver, plan: Plan, chance: Random) -> Call | None:
+def draw_step(driver: Driver, plan: Plan, chance: Random) -> Call | None:
     """Draw the next call; nothing when it would exercise what is masked."""
     now = situation(driver, plan.kinds, plan.actions)
     call = draw(now, Dealer(chance, plan.left), plan.boosts)

@@ -16,7 +16,7 @@ from keyturn.cards import Interaction
 from keyturn.faults import Armed, FaultKind
 from keyturn.responses import RefusalCode, Rejected, named_card
 from keyturn.settling import effect_count
-from keyturn.store import Possibility, ReferenceStore, State, heard, possibilities
+from keyturn.store import Possibility, ReferenceStore, State, possibilities
 from keyturn.values import CardId, Untrusted
 from keyturn.world import Command, Unfolding, World
 
@@ -94,13 +94,10 @@ class MutantStore(ReferenceStore):
         super().__init__()
         self.mutant, self.armed = mutant, armed
 
-    def perform(self, operation: ops.Operation) -> Outcome:
-        """Perform one operation as the faulty system would."""
-        chosen = possibilities(self.state, operation, self.claims)[0]
-        if self.armed:
-            chosen = distorted(self.mutant, Turn(self.state, operation, self.claims, chosen))
-        self.state = chosen.state
-        return heard(chosen.branch)
+    def pick(self, operation: ops.Operation) -> Possibility:
+        """Return what the faulty system does with an operation."""
+        chosen = super().pick(operation)
+        return distorted(self.mutant, Turn(self.state, operation, self.claims, chosen)) if self.armed else chosen
 
 
 # What distortions are made of.

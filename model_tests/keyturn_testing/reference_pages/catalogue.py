@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import cast
 
 from keyturn_specs.catalogue import REQUIREMENTS
-from keyturn_specs.requirement import Area, ByBranch, Family, Requirement
+from keyturn_specs.requirement import Area, ByBranch, ByRace, Family, Requirement
 from keyturn_specs.scenario import Scenario, ScenarioStep, scenarios
 from keyturn_testing.mutants import MUTANTS, Mutant
 from keyturn_testing.reference_pages.markdown import code, codes, link, page, table
@@ -67,7 +67,9 @@ def _judged(requirement: Requirement) -> str:
     if isinstance(requirement.judged_by, ByBranch):
         areas = [each.value for each in Area if each in requirement.judged_by.concerns]
         return f"by the model, in: {', '.join(areas)}"
-    return "by an invariant"
+    if isinstance(requirement.judged_by, ByRace):
+        return "by the orders of calls that overlap"
+    return "by an invariant, also where calls overlap" if requirement.judged_by.of_many else "by an invariant"
 
 
 def scenarios_page() -> str:
@@ -75,16 +77,24 @@ def scenarios_page() -> str:
     introduction = (
         "A scenario is a fixed trace. It runs against every system that claims what it needs, before any step is generated. "
         "Each is a JSON file in `specs/keyturn_specs/scenarios`, with the parameters of each step and the whole of each "
-        "admissible answer; the model writes the answers. Here an answer is named by its outcome, and by its code."
+        "admissible answer; the model writes the answers. Here an answer is named by its outcome, and by its code. Steps with a "
+        "lane overlap those of the other lanes, and what is admissible there is so in some order of them."
     )
     return page("Scenarios", introduction, *map(_scenario, scenarios()))
 
 
 def _scenario(scenario: Scenario) -> str:
     witnesses = ", ".join(map(_linked, scenario.witnesses))
-    rows = [(str(number), code(each.operation), _answers(each)) for number, each in enumerate(scenario.steps, start=1)]
+    rows = [
+        (_place(number, each), code(each.operation), _answers(each)) for number, each in enumerate(scenario.steps, 1)
+    ]
     facts = f"- **Witnesses:** {witnesses}\n- **Needs:** {codes(scenario.claims)}"
     return "\n\n".join((f"## {scenario.name}", scenario.says, facts, table(("step", "operation", "admissible"), rows)))
+
+
+def _place(number: int, step: ScenarioStep) -> str:
+    """Where a step stands: its number, and its lane where it overlaps those of others."""
+    return str(number) if step.lane is None else f"{number}, lane {step.lane}"
 
 
 def _answers(step: ScenarioStep) -> str:

@@ -11,7 +11,7 @@ from attrs import frozen
 from keyturn.values import Json
 from keyturn_specs.cells import Cell
 from keyturn_specs.goals import Goal, Reached, Succession, Transition, of_sort
-from keyturn_testing.running import Record
+from keyturn_testing.record import Record
 from keyturn_testing.touring import tour_of
 
 PARTS: Mapping[type[Goal], str] = {

@@ -11,9 +11,11 @@ from keyturn.handshake import Description
 from keyturn.values import Json
 from keyturn.version import VERSION
 from keyturn_specs.catalogue import BY_ID
+from keyturn_testing.engines.crashes import Kills
+from keyturn_testing.engines.races import Tally
+from keyturn_testing.record import Profile, Record
 from keyturn_testing.reports.covering import coverage_as_json
 from keyturn_testing.reports.verdict import Judgement, judgements, listed_in_vain, stale, unattributed, verdict
-from keyturn_testing.running import Profile, Record
 from keyturn_testing.smoke import Smoke
 from keyturn_testing.systems.base import Breakdown
 
@@ -38,6 +40,10 @@ def json_report(record: Record, selected: Container[str] = BY_ID) -> dict[str, J
         "coverage": coverage_as_json(record),
         "generated": {"examples": record.examples, "steps": record.counts.steps, "digest": record.digest},
     }
+    if record.races:
+        report["races"] = [_race(each) for each in record.races]
+    if record.kills.count:
+        report["kills"] = {"count": record.kills.count, "unheard": record.kills.unheard, **_kills(record.kills)}
     if unattributed(record):
         report["unattributed"] = list(unattributed(record))
     if stale(record, selected):
@@ -95,6 +101,27 @@ def _requirement(judged: Judgement) -> dict[str, Json]:
         **({"flaky": True} if judged.flaky else {}),
         **({} if judged.reason is None else {"reason": judged.reason}),
         "failures": list(judged.failures),
+    }
+
+
+def _race(tally: Tally) -> Json:
+    """What became of one race; how many calls overlapped depends on the machine."""
+    return {
+        "name": tally.name,
+        "taken": tally.taken,
+        "lost": tally.lost,
+        "unknown": tally.unknown,
+        "calls": tally.calls,
+        "overlapped": tally.overlapped,
+        **({} if tally.every_way is None else {"every_way": tally.every_way}),
+    }
+
+
+def _kills(kills: Kills) -> dict[str, Json]:
+    """How often the process ended, by phase and by operation; where it was at that moment depends on the machine."""
+    return {
+        "phases": {str(phase): count for phase, count in sorted(kills.phases.items())},
+        "operations": dict(sorted(kills.operations.items())),
     }
 
 

@@ -17,11 +17,11 @@ from keyturn.handshake import Description
 from keyturn.version import VERSION
 from keyturn_specs.catalogue import BY_ID
 from keyturn_testing.judging import UNATTRIBUTED
+from keyturn_testing.record import Profile, Record
 from keyturn_testing.reports.covering import coverage_of
 from keyturn_testing.reports.json_report import LONGEST_NAME
 from keyturn_testing.reports.told import IN_VAIN, STALE, Trouble, in_full, in_short, troubles
 from keyturn_testing.reports.verdict import Judgement, Status, judgements, listed_in_vain, stale, verdict
-from keyturn_testing.running import Profile, Record
 from keyturn_testing.smoke import Smoke
 from keyturn_testing.systems.base import Breakdown
 from keyturn_testing.wording import bounded

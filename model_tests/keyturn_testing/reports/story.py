@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from keyturn_testing.racing import is_race, letter
 from keyturn_testing.reports.answers import answer_in_words
 from keyturn_testing.reports.names import Names, plain, value_of
 from keyturn_testing.traces import Call, Step
@@ -35,14 +36,15 @@ def story(steps: Sequence[Step], recorded: Sequence[object] = ()) -> tuple[Told,
     names, told, answers = Names(), [], list(recorded)
     for number, step in enumerate(steps, start=1):
         done, came_back = [], []
-        for call in step.calls:
+        for place, call in enumerate(step.calls):
             label = call.label or f"step {number}"
             names.numbers[label] = number
-            done.append(_told(names, call, label))
+            which = f"{letter(place)} " if is_race(step) else ""
+            done.append(which + _told(names, call, label))
             if answers:
                 answer = answers.pop(0)
                 names.hear(label, answer)
-                came_back.append(answer_in_words(names, answer))
+                came_back.append(which + answer_in_words(names, answer))
         words = done[0] if len(done) == 1 else "at the same time: " + "; ".join(done)
         words += ", and the system is killed meanwhile" if step.kill else ""
         told.append(Told(number, words, "; ".join(came_back) if came_back else None))

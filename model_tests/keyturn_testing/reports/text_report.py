@@ -14,7 +14,8 @@ from attrs import frozen
 from keyturn.values import Json
 from keyturn_specs.catalogue import BY_ID
 from keyturn_sql.passwords import without_passwords
-from keyturn_testing.judging import UNATTRIBUTED, Broken
+from keyturn_testing.judging import UNATTRIBUTED, Broken, Finding
+from keyturn_testing.record import Failure, Record
 from keyturn_testing.reports.answers import answer_in_words
 from keyturn_testing.reports.covering import coverage_of
 from keyturn_testing.reports.page import Page
@@ -31,7 +32,6 @@ from keyturn_testing.reports.verdict import (
     trace_name,
     verdict,
 )
-from keyturn_testing.running import Failure, Record
 from keyturn_testing.systems.base import Breakdown
 from keyturn_testing.traces import Step, Trace
 from keyturn_testing.wording import bounded, counted, escaped, listed
@@ -181,7 +181,7 @@ def _failure(page: Page, failure: Failure, origin: Origin, excused: Mapping[str,
             )
     page.blank()
     page.paragraph(f"found by {escaped(failure.found_by, LONGEST_FOUND_BY)}", indent=2, style="dim")
-    show_story(page, failure.trace.steps, failure.trace.recorded, broken, failure.finding.admissible)
+    show_story(page, failure.trace.steps, failure.trace.recorded, failure.finding)
     if not failure.trace.recorded:
         page.paragraph(
             "This did not come back when the same steps were taken again: the system answers differently from time to time. "
@@ -196,15 +196,18 @@ def show_story(
     page: Page,
     steps: Sequence[Step],
     recorded: Sequence[object],
-    broken: Sequence[Broken] = (),
-    admissible: Sequence[Json] = (),
+    finding: Finding | None = None,
 ) -> None:
     """Add the steps of a trace as a story; where the last one broke something, what was seen and what was admissible."""
+    broken: Sequence[Broken] = () if finding is None else finding.broken
+    admissible: Sequence[Json] = () if finding is None else finding.admissible
     arrow = page.symbols.arrow
     for told in story(steps, recorded):
         page.paragraph(told.done, first=f"{told.number}. ", indent=2)
         if told.came_back is not None:
             page.paragraph(told.came_back, first=f"{arrow} ", indent=5, style="dim")
+    for line in () if finding is None else finding.picture:
+        page.line(" " * 5 + line)
     for seen, ids in _by_seen(broken).items():
         name = f"{', '.join(ids)}: " if ids else ""
         page.paragraph(f"{name}{bounded(seen, LONGEST_SEEN)}", first="seen        ", indent=5, style="red")
@@ -284,6 +287,33 @@ def _covered(page: Page, record: Record) -> None:
         page.paragraph("What failed stood in the way.", indent=2, style="yellow")
 
 
+def _raced(page: Page, record: Record) -> None:
+    """Say how many races were taken, how much of them really overlapped, and how many were lost."""
+    taken = sum(each.taken for each in record.races)
+    if not taken:
+        return
+    calls, overlapping = (sum(each.calls for each in record.races), sum(each.overlapped for each in record.races))
+    said = f"{counted(taken, 'race')}, {100 * overlapping // max(calls, 1)} % of their calls overlapped"
+    ways = [each for each in record.races if each.every_way is not None]
+    if ways:
+        said += f"; {sum(each.every_way is True for each in ways)} of {len(ways)} kinds in every way of taking turns"
+    unknown = sum(each.unknown for each in record.races)
+    page.paragraph(said + (f"; {unknown} unknown, with more orders than are looked at" if unknown else ""))
+    for each in record.races:
+        if each.lost:
+            page.paragraph(f"{each.name}: lost {each.lost} of {each.taken} times", indent=2, style="red")
+
+
+def _killed(page: Page, record: Record) -> None:
+    """Say how often the process ended, and where it was."""
+    kills = record.kills
+    if kills.count:
+        phases = ", ".join(f"{count} {str(phase).replace('_', ' ')}" for phase, count in sorted(kills.phases.items()))
+        page.paragraph(
+            f"{counted(kills.count, 'crash', 'crashes')}, {kills.unheard} with a reply that nobody heard: {phases}"
+        )
+
+
 def _totals(page: Page, record: Record, judged: Sequence[Judgement], verdict_of_run: Verdict) -> None:
     counts = Counter((each.status, each.flaky, each.words) for each in judged)
     order = {each: number for number, each in enumerate(Status)}
@@ -300,6 +330,8 @@ def _totals(page: Page, record: Record, judged: Sequence[Judgement], verdict_of_
     page.blank()
     page.paragraph(f"{counted(len(judged), 'requirement')}: {', '.join(statuses) or 'none'}")
     _covered(page, record)
+    _raced(page, record)
+    _killed(page, record)
     done = f"{counted(record.examples, 'example')}, {counted(record.counts.steps, 'step')}, seed {record.seed}"
     page.paragraph(done + (", interrupted: this is a part of the report" if record.interrupted else ""))
     page.paragraph(f"{verdict_of_run.value}: {means} (exit {EXIT_CODES[verdict_of_run]})", style=style)

@@ -9,10 +9,10 @@ from attrs import frozen
 
 from keyturn_specs.catalogue import BY_ID
 from keyturn_testing.judging import UNATTRIBUTED
+from keyturn_testing.record import Failure, Record
 from keyturn_testing.reports.page import page_for_files
 from keyturn_testing.reports.text_report import HAPPENED, show_breakdown, show_story
 from keyturn_testing.reports.verdict import Judgement, Status, judgements, trace_name
-from keyturn_testing.running import Failure, Record
 from keyturn_testing.systems.base import Breakdown
 from keyturn_testing.wording import bounded, counted
 
@@ -52,8 +52,7 @@ def in_full(record: Record, judged: Judgement) -> str:
 def story_of(failure: Failure) -> str:
     """Return the story of one failure."""
     page = page_for_files()
-    finding = failure.finding
-    show_story(page, failure.trace.steps, failure.trace.recorded, finding.broken, finding.admissible)
+    show_story(page, failure.trace.steps, failure.trace.recorded, failure.finding)
     return page.text()
 
 

@@ -13,7 +13,7 @@ from attrs import frozen
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
 from keyturn_specs.requirement import Requirement
 from keyturn_testing.judging import UNATTRIBUTED
-from keyturn_testing.running import Failure, Record, claimable
+from keyturn_testing.record import Failure, Record, claimable
 from keyturn_testing.wording import escaped, listed
 
 LONGEST_REASON = 500

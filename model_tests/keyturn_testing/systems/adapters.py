@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NoReturn
 from attrs import frozen
 
 from keyturn_testing.systems.base import Breakdown, System, Unusable
-from keyturn_testing.systems.in_process import InProcessSystem, described, escaped, quoted
+from keyturn_testing.systems.in_process import InProcessSystem
+from keyturn_testing.systems.saying import described, escaped, quoted
 
 if TYPE_CHECKING:
     from keyturn_sql.store import SqlStore
@@ -28,6 +29,9 @@ Opener = Callable[[str | None, Path, float], System]
 
 Crash = Callable[[object], NoReturn]
 """Ends the process, where a fault is armed that does."""
+
+Watch = Callable[[str], None]
+"""Is told how far an operation is."""
 
 DATABASE_NAME = "keyturn.sqlite3"
 """The file of the SQLite store in the data folder of a run."""
@@ -87,14 +91,16 @@ def _open_postgres(rest: str | None, _data: Path, time_limit: float) -> System:
     return InProcessSystem(lambda: store, time_limit=time_limit)
 
 
-def postgres_store(rest: str | None, *, schema: str | None = None, crash: Crash | None = None) -> "SqlStore":
+def postgres_store(
+    rest: str | None, *, schema: str | None = None, crash: Crash | None = None, watch: Watch | None = None
+) -> "SqlStore":
     """Open a test store on a PostgreSQL server, in a schema of its own unless one is named; raise `Unusable`."""
     if not rest:
         raise Unusable("postgres needs a DSN: write `postgres:postgresql://USER@HOST/DATABASE`, as libpq reads it")
     try:
         from keyturn_sql.database import NotOurs, Postgres
         from keyturn_sql.postgres import PostgresSchema
-        from keyturn_sql.store import PATIENCE, SqlStore, end_in_process
+        from keyturn_sql.store import PATIENCE, SqlStore, end_in_process, unwatched
     except ImportError as error:
         raise Unusable(
             f"postgres: the stores on PostgreSQL cannot be imported ({described(error)}): "
@@ -105,7 +111,7 @@ def postgres_store(rest: str | None, *, schema: str | None = None, crash: Crash 
         database = PostgresSchema(place, "test", synchronous="full", patience=PATIENCE)
     except NotOurs as error:
         raise Unusable(f"postgres: {escaped(str(error), 1000)}") from None
-    return SqlStore(database, crash=crash or end_in_process)
+    return SqlStore(database, crash=crash or end_in_process, watch=watch or unwatched)
 
 
 def _open_python(rest: str | None, _data: Path, time_limit: float) -> System:
@@ -143,6 +149,16 @@ def _open_stdio(rest: str | None, data: Path, time_limit: float) -> System:
         return StdioSystem(rest or "", data, time_limit=time_limit)
     except Breakdown as breakdown:
         raise Unusable(f"stdio: {breakdown.message}") from None
+
+
+def _open_served(rest: str | None, data: Path, time_limit: float) -> System:
+    from keyturn_testing.systems.served import ServedSystem
+
+    try:
+        return ServedSystem(rest or "", data, time_limit=time_limit)
+    except Breakdown as breakdown:
+        log = f"; the end of its log: {escaped(breakdown.log[-500:], 500)}" if breakdown.log else ""
+        raise Unusable(f"served: {breakdown.message}{log}") from None
 
 
 def _open_http(rest: str | None, _data: Path, time_limit: float) -> System:
@@ -211,6 +227,13 @@ _KINDS = (
         says="a command in any language that speaks JSON-RPC 2.0, one object a line, on its standard input and output",
         example="stdio:node server.mjs --test",
         open=_open_stdio,
+    ),
+    AdapterKind(
+        name="served",
+        form="served:COMMAND LINE",
+        says="a command that serves over HTTP and writes its URL to standard output; the suite starts it, and can kill it",
+        example="served:./my-server --port 0",
+        open=_open_served,
     ),
     AdapterKind(
         name="http",

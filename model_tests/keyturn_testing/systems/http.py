@@ -20,10 +20,11 @@ from attrs import frozen
 
 from keyturn.values import Json
 from keyturn.version import VERSION
-from keyturn_testing.systems.base import Breakdown, NotRead, Reply, WentWrong
+from keyturn_testing.systems.base import Breakdown, Killed, Lanes, NotRead, Reply, Schedule, Together, WentWrong
 from keyturn_testing.systems.http_connection import Answer, Connection, Unreachable, without
-from keyturn_testing.systems.in_process import escaped, quoted
 from keyturn_testing.systems.lines import encode_json, reply_of
+from keyturn_testing.systems.saying import escaped, quoted
+from keyturn_testing.systems.together import Ways
 
 TOKEN_VARIABLE = "KEYTURN_TOKEN"
 """The environment variable with the bearer token, for both sides."""
@@ -107,6 +108,7 @@ class HttpSystem:
         self._time_limit = time_limit
         self._context = ssl.create_default_context() if self._endpoint.scheme == "https" else None
         self._number = 0
+        self._ways = Ways(self, self.beside, time_limit)
         self._answered = self._closed = self._crashed = False
         self._connection: Connection | None = None
         try:
@@ -124,8 +126,21 @@ class HttpSystem:
             raise RuntimeError("this system has broken down or was closed: only `close` may be called")
         return self._call(method, params, patient=False)
 
+    def together(self, lanes: Lanes, schedule: Schedule = ()) -> Together:
+        """Make calls at the same moment, each lane with a connection of its own."""
+        if self._closed:
+            raise RuntimeError("this system has broken down or was closed: only `close` may be called")
+        return self._ways.together(lanes)
+
+    can_be_killed = False
+
+    def killed(self, method: str, params: Mapping[str, Json], after: float) -> Killed:
+        """Raise: the process of a server is not ours."""
+        raise RuntimeError("the process of a server is not ours")
+
     def restart(self) -> Reply:
         """Ask the server to restart on its data, also one that has crashed: it may take the time limit to be there again."""
+        self._ways.close()
         if self._closed and not self._crashed:
             raise RuntimeError("this system has broken down or was closed: only `close` may be called")
         self._closed = self._crashed = False
@@ -134,6 +149,7 @@ class HttpSystem:
     def close(self) -> None:
         """Close the connection; the server is not ours to end."""
         self._closed, self._crashed = True, False
+        self._ways.close()
         self._drop()
 
     def _call(self, method: str, params: Mapping[str, Json], *, patient: bool) -> Reply:

@@ -18,7 +18,7 @@ import h11
 from attrs import frozen
 
 from keyturn_testing.systems.base import Breakdown
-from keyturn_testing.systems.in_process import escaped, quoted
+from keyturn_testing.systems.saying import escaped, quoted
 
 LONGEST_BODY_BYTES = 8 * 1024 * 1024
 """How long the body of an answer may be."""

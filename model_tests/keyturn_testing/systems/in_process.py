@@ -11,194 +11,37 @@ import asyncio
 import inspect
 import signal
 import threading
-import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from math import isfinite
-from pathlib import Path
+from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import NoReturn, cast
 
-from attrs import AttrsInstance, fields, has
+from attrs import has
 
-from keyturn.branches import Outcome
 from keyturn.errors import OperationFailed, Unsupported
 from keyturn.values import Json
-from keyturn.wire import write_outcome
-from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, Reply, WentWrong
-
-DEEPEST = 200
-"""How deep an answer may nest: far beyond any result of the protocol, far below what recursion can bear."""
-
-LARGEST_ANSWER_VALUES = 250_000
-"""How many values an answer may hold; shared parts count each time, as they would on a wire."""
-
-LOG_BYTES = 65_536
-"""How much of a system's own log is kept."""
+from keyturn_testing.systems.base import (
+    Answered,
+    Breakdown,
+    Killed,
+    Lanes,
+    NotOffered,
+    Reply,
+    Request,
+    Schedule,
+    Together,
+    WentWrong,
+)
+from keyturn_testing.systems.crossing import NotJson, TooMuch, arguments, plain
+from keyturn_testing.systems.interleaving import Ask, in_turns, interleaved
+from keyturn_testing.systems.saying import described, escaped, place_of, traceback_of
+from keyturn_testing.systems.together import Ways
 
 _CLOSING_SECONDS = 2.0
-_ATOMS = frozenset({str, int, bool, type(None)})
-
-
-class NotJson(Exception):
-    """A result holds something that is not plain JSON; `path` leads there, innermost part first."""
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.path: list[str | int] = []
-
-    def __str__(self) -> str:
-        """Where it is and what it is."""
-        path = "".join(f"[{each if isinstance(each, int) else quoted(each, 40)}]" for each in reversed(self.path))
-        return f"result{path if len(path) <= 300 else f'{path[:300]}...'} {self.args[0]}"
-
-
-class TooMuch(Exception):
-    """A result has more values than an answer may hold."""
 
 
 class Late(BaseException):
     """A call took longer than its time limit; no `Exception`, so that the system does not handle it by mistake."""
-
-
-# ---- What is said of a system ---------------------------------------------------------------------------------------
-
-
-def escaped(text: str | bytes, limit: int = 200) -> str:
-    """Return at most `limit` characters of a hostile text on one line, in printable ASCII only."""
-    if isinstance(text, bytes):
-        text = text[: 4 * limit].decode(errors="backslashreplace")
-    written = ascii(text[:limit])[1:-1]
-    return written if max(len(written), len(text)) <= limit else f"{written[:limit]}..."
-
-
-def quoted(text: str | bytes, limit: int = 200) -> str:
-    """Return the same in quotes."""
-    return f"'{escaped(text, limit)}'"
-
-
-def legible(log: bytes | str) -> str:
-    """Return the end of a hostile log with its lines kept, and everything else that does not print escaped."""
-    text = log.decode(errors="backslashreplace") if isinstance(log, bytes) else log
-    return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in text[-LOG_BYTES:])
-
-
-def described(error: BaseException) -> str:
-    """Return an exception in one line: its type, its message, and the place that raised it."""
-    try:
-        message = str(error)
-    except Exception:  # noqa: BLE001  # the message is made by the system, which may fail at that too
-        message = "(its message cannot be shown)"
-    place = _place(error)
-    said = f"{type(error).__name__[:80]}: {escaped(message)}" if message else type(error).__name__[:80]
-    return f"{said} ({place})" if place else said
-
-
-def _place(error: BaseException) -> str:
-    """The file and line of the innermost frame that is not ours, nor the machinery of imports."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    frames = [(file, line) for file, line in frames if file != __file__ and not file.startswith("<frozen ")]
-    if isinstance(error, SyntaxError) and error.filename:
-        frames.append((error.filename, error.lineno or 0))
-    if not frames:
-        return ""
-    path, line, here = Path(frames[-1][0]), frames[-1][1], Path.cwd()
-    return f"{escaped(str(path.relative_to(here) if path.is_relative_to(here) else path))}:{line}"
-
-
-def _traceback_of(error: BaseException) -> str:
-    return legible("".join(traceback.format_exception(error, limit=-20)))
-
-
-# ---- What crosses ---------------------------------------------------------------------------------------------------
-
-
-def plain(value: object) -> Json:
-    """Return a result as fresh plain JSON; raise `NotJson` for what is none, and `TooMuch`."""
-    return _plain(value, DEEPEST, [LARGEST_ANSWER_VALUES])
-
-
-def _plain(value: object, depth: int, budget: list[int]) -> Json:
-    kind = type(value)
-    if kind in _ATOMS:
-        return cast(Json, value)
-    if kind is dict or isinstance(value, Mapping):
-        return _plain_object(cast(Mapping[object, object], value), depth, budget)
-    if kind is list or isinstance(value, list | tuple):
-        return _plain_list(cast(list[object], value), depth, budget)
-    # Enumerations of texts and numbers are written as what they hold.
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise NotJson(f"is {float.__repr__(value)}, which JSON has no number for")
-        return float.__float__(value)
-    if has(kind):
-        return _plain_object(_record(value), depth, budget)
-    raise NotJson(f"is a {kind.__qualname__[:80]}, which is not plain JSON")
-
-
-def _plain_object(value: Mapping[object, object], depth: int, budget: list[int]) -> dict[str, Json]:
-    _spend(len(value), depth, budget)
-    copy: dict[str, Json] = {}
-    name: object = None
-    try:
-        for name, each in value.items():
-            written = name if type(name) is str else _name(name)
-            copy[written] = cast(Json, each) if type(each) in _ATOMS else _plain(each, depth - 1, budget)
-    except NotJson as problem:
-        problem.path.append(name if isinstance(name, str) else "?")
-        raise
-    return copy
-
-
-def _name(name: object) -> str:
-    if isinstance(name, str):
-        return str.__str__(name)
-    raise NotJson(f"is under a name that is a {type(name).__qualname__[:80]}, not a string")
-
-
-def _plain_list(value: list[object], depth: int, budget: list[int]) -> list[Json]:
-    _spend(len(value), depth, budget)
-    copy: list[Json] = []
-    try:
-        for each in value:
-            fresh = cast(Json, each) if type(each) in _ATOMS else _plain(each, depth - 1, budget)
-            copy.append(fresh)
-    except NotJson as problem:
-        problem.path.append(len(copy))
-        raise
-    return copy
-
-
-def _spend(count: int, depth: int, budget: list[int]) -> None:
-    budget[0] -= count
-    if budget[0] < 0:
-        raise TooMuch(f"more than {LARGEST_ANSWER_VALUES:,} values")
-    if depth == 0:
-        raise NotJson(f"nests more than {DEEPEST} deep")
-
-
-def _record(value: object) -> Mapping[object, object]:
-    """The mapping of the same fields: as the protocol writes them for our own records, as they are for others."""
-    kind = type(value)
-    if kind.__module__.startswith("keyturn."):
-        return cast(Mapping[object, object], write_outcome(cast(Outcome, value)))
-    declared = fields(cast("type[AttrsInstance]", kind))
-    written: dict[object, object] = {each.name: getattr(value, each.name) for each in declared}
-    outcome = getattr(kind, "outcome", None)
-    return {"outcome": outcome, **written} if isinstance(outcome, str) else written
-
-
-def _argument(value: object, depth: int = DEEPEST) -> object:
-    """A copy that the system may keep and change."""
-    if type(value) is dict and depth:
-        return {name: each if type(each) in _ATOMS else _argument(each, depth - 1) for name, each in value.items()}
-    if isinstance(value, list | tuple) and depth:
-        return [_argument(each, depth - 1) for each in value]
-    return value
 
 
 # ---- Calls, and how long they may take ------------------------------------------------------------------------------
@@ -272,6 +115,7 @@ class Caller:
     def __init__(self, make: Callable[[], object], time_limit: float | None = None) -> None:
         self._time_limit = time_limit
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._turn = threading.Lock()
         try:
             self.target = self._settled(make())
         except BaseException:
@@ -280,15 +124,30 @@ class Caller:
 
     def call(self, method: str, params: Mapping[str, Json]) -> dict[str, Json]:
         """Call one operation and return its result as fresh plain JSON."""
+        with self._turn if getattr(self.target, "takes_turns", False) is True else nullcontext():
+            result = self._begun(method, params)
+        return _fresh(result if type(result) is dict else self._settled(result))
+
+    async def call_in_turns(self, request: Request, turn: Callable[[], Awaitable[None]]) -> dict[str, Json]:
+        """Call one operation on the event loop, and await a turn before each of its steps but the first."""
+        result = self._begun(request.method, request.params)
+        return _fresh(await in_turns(result, turn) if inspect.isawaitable(result) else result)
+
+    def together(self, lanes: Lanes, schedule: Schedule, ask: Ask) -> Together:
+        """Make the calls of all lanes on the event loop."""
+        return cast(Together, self._wait_for(interleaved(lanes, schedule, ask)))
+
+    @property
+    def is_asynchronous(self) -> bool:
+        """Whether anything that the object gave had to be awaited."""
+        return self._loop is not None
+
+    def _begun(self, method: str, params: Mapping[str, Json]) -> object:
         function = getattr(self.target, method.replace(".", "_"), None)
         if function is None:
             raise Unsupported(f"there is no method for {method}")
-        result = function(**{name: each if type(each) in _ATOMS else _argument(each) for name, each in params.items()})
-        if type(result) is not dict:
-            result = self._settled(result)
-            if not isinstance(result, Mapping) and not has(type(result)):
-                raise NotJson(f"is a {type(result).__qualname__[:80]}, not a mapping (also {{}}) or an attrs value")
-        return cast(dict[str, Json], plain(result))
+        begun: object = function(**arguments(params))
+        return begun
 
     def close(self) -> None:
         """Call the object's own `close`, if it has one, and end the event loop with what still runs on it."""
@@ -332,6 +191,12 @@ class Caller:
             loop.close()
 
 
+def _fresh(result: object) -> dict[str, Json]:
+    if not isinstance(result, Mapping) and not has(type(result)):
+        raise NotJson(f"is a {type(result).__qualname__[:80]}, not a mapping (also {{}}) or an attrs value")
+    return cast(dict[str, Json], plain(result))
+
+
 # An exit too: it must not end the suite, least of all with success. Not Ctrl-C, which is ours.
 _WHAT_A_SYSTEM_RAISES = (Exception, SystemExit, asyncio.CancelledError, Late)
 
@@ -339,19 +204,23 @@ _WHAT_A_SYSTEM_RAISES = (Exception, SystemExit, asyncio.CancelledError, Late)
 class InProcessSystem:
     """A system in this process: the object that `make` returns, or that the awaitable which it returns gives.
 
-    A failing `make` is a breakdown, `not_started`. `time_limit` is in seconds, for each call.
+    A failing `make` is a breakdown, `not_started`. `time_limit` is in seconds, for each call. Calls that overlap take turns on
+    the event loop where the object is asynchronous. Otherwise each lane has a thread, and the same object or, where it has a
+    method `beside`, another one that this returns, on the same data; an object that says `takes_turns = True` is called by one
+    of them at a time.
     """
 
     def __init__(self, make: Callable[[], object], *, time_limit: float = 10.0) -> None:
         self._time_limit = time_limit
         self._closed = False
+        self._ways: Ways | None = None
         _ALARM.systems += 1
         try:
             with _ALARM.within(time_limit):
                 self._caller = Caller(make, time_limit)
         except _WHAT_A_SYSTEM_RAISES as error:
             _ALARM.forget()
-            raise Breakdown("not_started", f"making it raised {described(error)}", log=_traceback_of(error)) from None
+            raise Breakdown("not_started", f"making it raised {described(error)}", log=traceback_of(error)) from None
 
     def call(self, method: str, params: Mapping[str, Json]) -> Reply:
         """Call the method of one operation."""
@@ -365,17 +234,34 @@ class InProcessSystem:
             finally:
                 if armed:
                     _ALARM.disarm()
-        except Unsupported:
-            return NotOffered()
-        except OperationFailed as failure:
-            return WentWrong(bool(failure.definite), escaped(str(failure)))
         except _WHAT_A_SYSTEM_RAISES as error:
             if armed:
                 _ALARM.disarm()  # it may have rung just before it was stopped
-            self._break_down(method, error)
+            return self._reply_to(method, error)
+
+    def together(self, lanes: Lanes, schedule: Schedule = ()) -> Together:
+        """Call several methods at the same moment."""
+        if self._caller.is_asynchronous:
+            try:
+                with _ALARM.within(self._time_limit):
+                    return self._caller.together(lanes, schedule, self._ask)
+            except Late as late:
+                self._break_down(" and ".join(sorted({each.method for lane in lanes for each in lane})), late)
+        if self._ways is None:
+            beside = getattr(self._caller.target, "beside", None)
+            another = None if beside is None else lambda: InProcessSystem(beside, time_limit=self._time_limit)
+            self._ways = Ways(self, another, self._time_limit)
+        return self._ways.together(lanes)
+
+    can_be_killed = False
+
+    def killed(self, method: str, params: Mapping[str, Json], after: float) -> Killed:
+        """Raise: there is no process but ours."""
+        raise RuntimeError("there is no process but ours")
 
     def restart(self) -> Reply:
         """Call the object's own `restart`, which stands for a crash and a new start."""
+        self._close_ways()
         return self.call("restart", {})
 
     def close(self) -> None:
@@ -383,16 +269,34 @@ class InProcessSystem:
         if self._closed:
             return
         self._closed = True
+        self._close_ways()
         with suppress(*_WHAT_A_SYSTEM_RAISES), _ALARM.within(_CLOSING_SECONDS):
             self._caller.close()
         _ALARM.forget()
+
+    async def _ask(self, request: Request, turn: Callable[[], Awaitable[None]]) -> Reply:
+        try:
+            return Answered(await self._caller.call_in_turns(request, turn))
+        except _WHAT_A_SYSTEM_RAISES as error:
+            return self._reply_to(request.method, error)
+
+    def _close_ways(self) -> None:
+        if self._ways is not None:
+            self._ways.close()
+
+    def _reply_to(self, method: str, error: BaseException) -> Reply:
+        if isinstance(error, Unsupported):
+            return NotOffered()
+        if isinstance(error, OperationFailed):
+            return WentWrong(bool(error.definite), escaped(str(error)))
+        return self._break_down(method, error)
 
     def _break_down(self, method: str, error: BaseException) -> NoReturn:
         if isinstance(error, NotJson):
             raise Breakdown("garbage", f"{method} returned what is not plain JSON: {error}") from None
         if isinstance(error, TooMuch):
             raise Breakdown("too_much", f"{method} returned {error}") from None
-        log, place = _traceback_of(error), _place(error)
+        log, place = traceback_of(error), place_of(error)
         if isinstance(error, Late):
             said = f"no answer to {method} within {self._time_limit:g} s{f' (it was at {place})' if place else ''}"
             raise Breakdown("hung", said, log=log) from None

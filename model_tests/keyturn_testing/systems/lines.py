@@ -10,7 +10,8 @@ from typing import NoReturn, cast
 
 from keyturn.values import Json
 from keyturn_testing.systems.base import Answered, Breakdown, NotOffered, NotRead, Reply, WentWrong
-from keyturn_testing.systems.in_process import DEEPEST, NotJson, TooMuch, escaped, plain, quoted
+from keyturn_testing.systems.crossing import DEEPEST, NotJson, TooMuch, plain
+from keyturn_testing.systems.saying import escaped, quoted
 
 METHOD_NOT_FOUND, OPERATION_FAILED = -32601, -32000
 

@@ -13,6 +13,7 @@ import select
 import shlex
 import signal
 import subprocess
+import tempfile
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -21,10 +22,15 @@ from pathlib import Path
 from subprocess import PIPE
 from typing import IO, cast
 
+from attrs import evolve
+
 from keyturn.values import Json
-from keyturn_testing.systems.base import Answered, Breakdown, Reply
-from keyturn_testing.systems.in_process import LOG_BYTES, escaped, legible, quoted
+from keyturn_testing.systems.base import Answered, Breakdown, Killed, Lanes, Reply, Schedule, Together
+from keyturn_testing.systems.killing import kill_during
 from keyturn_testing.systems.lines import encode_json, reply_of
+from keyturn_testing.systems.phases import PHASE_VARIABLE, PhaseFile
+from keyturn_testing.systems.saying import LOG_BYTES, escaped, legible, quoted
+from keyturn_testing.systems.together import Ways
 
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
 """How long one line may be, its end not counted."""
@@ -174,6 +180,11 @@ class _Child:
         finally:
             self.kill()
 
+    def send_kill(self) -> None:
+        """Kill the group, and wait for nothing."""
+        with suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
     def kill(self) -> None:
         """Kill the group, wait until it is gone, and keep the end of its log."""
         self._guard()
@@ -223,8 +234,14 @@ class StdioSystem:
         self._command = _split(command)
         self._time_limit = time_limit
         self._cwd = cwd
+        self._data, self._variables = data, environment
+        self._ways = Ways(self, self._beside, time_limit)
         data.mkdir(parents=True, exist_ok=True)
-        self._environment = {**os.environ, **(environment or {}), "KEYTURN_DATA": str(data.resolve())}
+        # Not in the folder of the data, which is the system's.
+        self._hidden = tempfile.TemporaryDirectory(prefix="keyturn-phase-")
+        self._phase = PhaseFile(Path(self._hidden.name) / "phase")
+        places = {"KEYTURN_DATA": str(data.resolve()), PHASE_VARIABLE: str(self._phase.path)}
+        self._environment = {**os.environ, **(environment or {}), **places}
         self._log = bytearray()
         self._number = 0
         self._answered = False
@@ -244,8 +261,25 @@ class StdioSystem:
         self._answered = True
         return reply
 
+    def together(self, lanes: Lanes, schedule: Schedule = ()) -> Together:
+        """Make calls at the same moment, each lane with a process of its own on the same folder."""
+        self._running()
+        return self._ways.together(lanes)
+
+    can_be_killed = True
+
+    def killed(self, method: str, params: Mapping[str, Json], after: float) -> Killed:
+        """Send one request, and kill the process with all that it started `after` so many seconds."""
+        child = self._running()
+        found = kill_during(lambda: self.call(method, params), child.send_kill, after)
+        if self._child is not None:
+            child.kill()
+        self._child, self._crashed = None, True
+        return evolve(found, phase=self._phase.read())
+
     def restart(self) -> Reply:
         """Kill the process with all that it started, unless it has crashed, and start the same command with the same folder."""
+        self._ways.close()
         child, self._child = self._child, None
         if child is not None:
             child.kill()
@@ -256,10 +290,18 @@ class StdioSystem:
 
     def close(self) -> None:
         """Ask the process to end, give it two seconds, and kill all that is left of it."""
+        self._ways.close()
         child, self._child, self._crashed = self._child, None, False
         if child is not None:
             with suppress(OSError):
                 child.finish()
+        self._hidden.cleanup()
+
+    def _beside(self) -> "StdioSystem":
+        """Another process of the same command, on the same folder."""
+        return StdioSystem(
+            self._command, self._data, time_limit=self._time_limit, cwd=self._cwd, environment=self._variables
+        )
 
     def _running(self) -> _Child:
         if self._child is None:
@@ -267,6 +309,7 @@ class StdioSystem:
         return self._child
 
     def _start(self) -> _Child:
+        self._phase.clear()
         try:
             return _Child(self._command, self._environment, self._cwd, self._log)
         except (OSError, ValueError) as error:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from keyturn_testing.commands.options import PROFILE_NAMES
 from keyturn_testing.commands.serving import MAKERS
 from keyturn_testing.main import keyturn as command
-from keyturn_testing.running import PROFILES
+from keyturn_testing.record import PROFILES
 from keyturn_testing.systems.adapters import ADAPTERS
 
 from .conftest import SMALL, Keyturn

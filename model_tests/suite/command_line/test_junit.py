@@ -10,9 +10,9 @@ from junitparser import JUnitXml, TestCase
 from keyturn.capabilities import ALL_CLAIMS, Capability
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
 from keyturn_testing.judging import UNATTRIBUTED
+from keyturn_testing.record import PROFILES, Record
 from keyturn_testing.reports.junit_report import Case, junit, junit_report, unfit_junit, xml_safe
 from keyturn_testing.reports.verdict import Verdict, verdict
-from keyturn_testing.running import PROFILES, Record
 from keyturn_testing.smoke import Smoke
 from keyturn_testing.systems.base import Breakdown
 

@@ -11,7 +11,7 @@ from keyturn.store import ReferenceStore
 from keyturn.values import Json
 from keyturn_testing.mutants import MUTANTS, mutant_factory
 from keyturn_testing.smoke import ACTIONS, MOST_PROBLEMS, Smoke, smoke
-from keyturn_testing.systems.base import Answered, NotOffered, Reply, WentWrong
+from keyturn_testing.systems.base import Answered, Killed, Lanes, NotOffered, Reply, Schedule, Together, WentWrong
 from keyturn_testing.systems.in_process import InProcessSystem
 
 
@@ -29,6 +29,16 @@ class Told:
         if method in self.replies:
             return self.replies[method]
         return Answered(self._handshake) if method == "describe" else self._store.call(method, params)
+
+    def together(self, lanes: Lanes, schedule: Schedule = ()) -> Together:
+        """Answer as the reference does."""
+        return self._store.together(lanes, schedule)
+
+    can_be_killed = False
+
+    def killed(self, method: str, params: Mapping[str, Json], after: float) -> Killed:
+        """Nothing here can be killed."""
+        return self._store.killed(method, params, after)
 
     def restart(self) -> Reply:
         """Restart as the reference does."""

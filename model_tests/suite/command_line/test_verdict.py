@@ -13,11 +13,11 @@ from keyturn.world import World
 from keyturn_specs.catalogue import REQUIREMENTS
 from keyturn_specs.observations import Moment
 from keyturn_testing.judging import UNATTRIBUTED, Broken, Finding, judged_requirements
+from keyturn_testing.record import PROFILES, Failure, Record
 from keyturn_testing.reports.json_report import json_report, written
 from keyturn_testing.reports.page import page_for_files
 from keyturn_testing.reports.text_report import Origin, text_report
 from keyturn_testing.reports.verdict import Judgement, Status, Verdict, exit_code, judgements, verdict
-from keyturn_testing.running import PROFILES, Failure, Record
 from keyturn_testing.systems.base import Breakdown
 from keyturn_testing.traces import Call, Trace, trace_of
 

@@ -161,7 +161,7 @@ class TestContents:
     def test_every_scenario_is_there(self) -> None:
         """Each scenario has its heading, and each of its steps a row."""
         assert headings("docs/reference/scenarios.md")[1:] == [each.name for each in scenarios()]
-        rows = re.findall(r"^\| \d+ \|", pages.PAGES["docs/reference/scenarios.md"](), re.MULTILINE)
+        rows = re.findall(r"^\| \d+(?:, lane \d)? \|", pages.PAGES["docs/reference/scenarios.md"](), re.MULTILINE)
         assert len(rows) == sum(len(each.steps) for each in scenarios())
 
     def test_every_mutant_is_there(self) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 
 from keyturn.capabilities import Capability, Claims
 from keyturn.handshake import Description, read_description
-from keyturn_testing.running import PROFILES, Profile, Record, Run
+from keyturn_testing.record import PROFILES, Profile, Record
+from keyturn_testing.running import Run
 from keyturn_testing.systems.base import Answered, Reply
 from keyturn_testing.systems.in_process import InProcessSystem
 

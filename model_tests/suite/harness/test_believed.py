@@ -10,7 +10,7 @@ from keyturn.store import ReferenceStore
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS
 from keyturn_specs.scenario import Scenario, scenarios
 from keyturn_testing.mutants import MUTANTS, Mutant, mutant_factory
-from keyturn_testing.running import Profile
+from keyturn_testing.record import Profile
 from keyturn_testing.scenario_source import exercised_by, with_admissible
 from keyturn_testing.traces import Step
 

@@ -11,8 +11,6 @@ import pytest
 from attrs import evolve, frozen
 
 import keyturn_specs.scenario
-from keyturn.branches import Outcome
-from keyturn.operations import Operation
 from keyturn.store import ReferenceStore
 from keyturn_specs.catalogue import REQUIREMENTS
 from keyturn_specs.observations import Moment, Snapshot
@@ -24,9 +22,10 @@ from keyturn_testing.matching import Matching
 from keyturn_testing.mutants import MUTANTS, MutantStore
 from keyturn_testing.observing import Observer
 from keyturn_testing.oracle import Explanation, Oracle
+from keyturn_testing.record import Profile, Record
 from keyturn_testing.reports import verdict as verdicts
 from keyturn_testing.reports.verdict import Judgement, Status, Verdict, verdict
-from keyturn_testing.running import Profile, Record, Run
+from keyturn_testing.running import Run
 
 from ..command_line.test_verdict import TestVerdict as Verdicts
 from . import test_believed as believed
@@ -118,10 +117,7 @@ def _ship_no_scenarios(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 def _arm_no_mutant(patch: pytest.MonkeyPatch, folder: Path) -> None:
-    def unarmed(store: MutantStore, operation: Operation) -> Outcome:
-        return ReferenceStore.perform(store, operation)
-
-    patch.setattr(MutantStore, "perform", unarmed)
+    patch.setattr(MutantStore, "pick", ReferenceStore.pick)
 
 
 def _fake_counts(patch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -18,12 +18,22 @@ from keyturn_specs.scenario import Scenario, scenarios
 from keyturn_specs.schemas import params_name, protocol_schema, result_name
 from keyturn_testing import intents
 from keyturn_testing.driver import Driver
-from keyturn_testing.engines.scenarios import calls_of
+from keyturn_testing.engines.scenarios import steps_of
 from keyturn_testing.intents import INTENTS
 from keyturn_testing.observing import decoded
 from keyturn_testing.replaying import replay
 from keyturn_testing.shapes import LONGEST_VALUE, MOST_ITEMS, MOST_PROBLEMS, Checked, answered, problems_of
-from keyturn_testing.systems.base import Answered, Breakdown, BrokenRequest, Reply, System
+from keyturn_testing.systems.base import (
+    Answered,
+    Breakdown,
+    BrokenRequest,
+    Killed,
+    Lanes,
+    Reply,
+    Schedule,
+    System,
+    Together,
+)
 from keyturn_testing.systems.in_process import InProcessSystem
 from keyturn_testing.traces import Call, Step
 
@@ -243,6 +253,20 @@ class Noted:
         self.asked.append((method, params, reply))
         return reply
 
+    def together(self, lanes: Lanes, schedule: Schedule = ()) -> Together:
+        """Call the system, and keep what was asked and answered, lane by lane."""
+        done = self.system.together(lanes, schedule)
+        for requests, replies in zip(lanes, done.lanes, strict=True):
+            kept = ((each.method, each.params, timed.reply) for each, timed in zip(requests, replies, strict=True))
+            self.asked.extend(kept)
+        return done
+
+    can_be_killed = False
+
+    def killed(self, method: str, params: Mapping[str, Json], after: float) -> Killed:
+        """Nothing here can be killed."""
+        return self.system.killed(method, params, after)
+
     def restart(self) -> Reply:
         """Restart the system, and keep what it answered."""
         reply = self.system.restart()
@@ -273,8 +297,8 @@ class TestWhatShips:
         system = Noted(InProcessSystem(ReferenceStore))
         try:
             driver = Driver(system, ALL_CLAIMS, REQUIREMENTS)
-            for call in calls_of(scenario):
-                driver.call(call)
+            for taken in steps_of(scenario):
+                driver.step(taken)
         finally:
             system.close()
         assert len(system.asked) > len(scenario.steps)

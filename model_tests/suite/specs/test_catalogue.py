@@ -13,7 +13,7 @@ from keyturn.store import State, possibilities
 from keyturn.values import CardId
 from keyturn_specs.catalogue import BY_ID, REQUIREMENTS, missing_claims
 from keyturn_specs.observations import Moment
-from keyturn_specs.requirement import Area, ByBranch, ByInvariant, Family, Requirement, demanded
+from keyturn_specs.requirement import Area, ByBranch, ByInvariant, ByRace, Family, Requirement, demanded
 
 from ..kernel import builders
 from ..kernel.builders import (
@@ -142,14 +142,20 @@ class TestCatalogue:
 
 
 class TestJudges:
-    """Each is judged in exactly one place: by a branch or by an invariant; never both and never neither."""
+    """Each is judged in exactly one place: by a branch, by an invariant or by a race; never by two and never by none."""
 
     def test_every_requirement_has_one_judge(self) -> None:
-        """One of two kinds, and no requirement is judged by what judges another."""
+        """One of three kinds, and no requirement is judged by what judges another."""
         invariants = [each.judged_by.broken for each in REQUIREMENTS if isinstance(each.judged_by, ByInvariant)]
+        races = [each.judged_by.about for each in REQUIREMENTS if isinstance(each.judged_by, ByRace)]
         branches = [each for each in REQUIREMENTS if isinstance(each.judged_by, ByBranch)]
-        assert len(invariants) + len(branches) == len(REQUIREMENTS)
-        assert len(set(invariants)) == len(invariants)
+        assert len(invariants) + len(races) + len(branches) == len(REQUIREMENTS)
+        assert len({*invariants, *races}) == len(invariants) + len(races)
+
+    def test_what_is_about_races_needs_them(self) -> None:
+        """Where calls cannot overlap nothing is said of calls that do, and one call by itself exercises nothing of it."""
+        needing = {each.id for each in REQUIREMENTS if Capability.PARALLEL in each.needs}
+        assert needing == {each.id for each in REQUIREMENTS if isinstance(each.judged_by, ByRace)} == {"I13.8", "I14.5"}
 
     def test_a_branch_is_blamed_for_something(self) -> None:
         """What a branch demands concerns at least one area in which a system can differ."""

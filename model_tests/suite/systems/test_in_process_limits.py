@@ -13,7 +13,8 @@ from keyturn.store import ReferenceStore
 from keyturn.values import Json
 from keyturn_testing.systems import in_process
 from keyturn_testing.systems.base import Answered, Breakdown, NotOffered
-from keyturn_testing.systems.in_process import InProcessSystem, escaped, legible, quoted
+from keyturn_testing.systems.in_process import InProcessSystem
+from keyturn_testing.systems.saying import escaped, legible, quoted
 
 from .programs import CASE, OpenObject, breakdown_of
 
