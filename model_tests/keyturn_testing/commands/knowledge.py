@@ -55,8 +55,22 @@ def _capabilities() -> Entries:
 
 def _mutants() -> Entries:
     from keyturn_testing.mutants import MUTANTS
+    from keyturn_testing.mutants.durable import DURABLE_MUTANTS, SECTION
 
-    return [{"name": each.name, "says": each.fault, "breaks": list(each.breaks)} for each in MUTANTS.values()]
+    in_memory: Entries = [
+        {"name": each.name, "says": each.fault, "breaks": list(each.breaks)} for each in MUTANTS.values()
+    ]
+    durable: Entries = [
+        {
+            "name": each.name,
+            "says": each.fault,
+            "breaks": list(each.breaks),
+            "found_by": each.found_by,
+            "section": SECTION,
+        }
+        for each in DURABLE_MUTANTS.values()
+    ]
+    return [*in_memory, *durable]
 
 
 _LISTS: Mapping[str, Callable[[], Entries]] = {
@@ -88,7 +102,11 @@ def list_things(things: str, style: str) -> int:
     page = page_for_stdout()
     names = [str(each.get("id") or each["name"]) for each in entries]
     column = min(max(map(len, names), default=0), page.width // 3)
+    section: object = None
     for name, each in zip(names, entries, strict=True):
+        if each.get("section") != section:
+            section = each["section"]
+            page.paragraph(f"{section}:", style="bold")
         if len(name) > column:
             page.paragraph(name)
         page.paragraph(str(each["says"]), first=f"{name if len(name) <= column else '':<{column}}  ")
@@ -108,7 +126,7 @@ def _explain_requirement(name: str) -> Explanation:
     from keyturn_specs.catalogue import BY_ID
     from keyturn_specs.requirement import ByBranch, ByRace
     from keyturn_specs.scenario import scenarios
-    from keyturn_testing.mutants import MUTANTS
+    from keyturn_testing.mutants.durable import ALL_MUTANTS
 
     requirement = BY_ID[name]
     judge = requirement.judged_by
@@ -120,7 +138,7 @@ def _explain_requirement(name: str) -> Explanation:
     else:
         how = "by a rule over what was observed before and after each operation, without the model"
     witnesses = [each.name for each in scenarios() if name in each.witnesses]
-    mutants = [each.name for each in MUTANTS.values() if name in each.breaks]
+    mutants = [each.name for each in ALL_MUTANTS.values() if name in each.breaks]
     return [
         (name, requirement.says),
         ("why", requirement.why),
@@ -167,12 +185,14 @@ def _shape(result: type) -> str:
 
 
 def _explain_mutant(name: str) -> Explanation:
-    from keyturn_testing.mutants import MUTANTS
+    from keyturn_testing.mutants.durable import ALL_MUTANTS, NEEDS_IN_WORDS, DurableMutant
 
-    mutant = MUTANTS[name]
+    mutant = ALL_MUTANTS[name]
+    seen = [("seen", NEEDS_IN_WORDS[mutant.found_by])] if isinstance(mutant, DurableMutant) else []
     return [
         (name, f"a mutant: {mutant.fault}"),
         ("breaks", ", ".join(mutant.breaks)),
+        *seen,
         ("ask it", f"keyturn check mutant:{name} --profile quick"),
     ]
 
@@ -199,7 +219,7 @@ def _known() -> dict[str, list[Callable[[str], Explanation]]]:
     from keyturn.operations import BY_METHOD
     from keyturn_specs.catalogue import BY_ID
     from keyturn_specs.scenario import scenarios
-    from keyturn_testing.mutants import MUTANTS
+    from keyturn_testing.mutants.durable import ALL_MUTANTS
 
     known: dict[str, list[Callable[[str], Explanation]]] = {}
     for names, explain_one in (
@@ -207,7 +227,7 @@ def _known() -> dict[str, list[Callable[[str], Explanation]]]:
         ([each.value for each in Capability], _explain_capability),
         (BY_METHOD, _explain_operation),
         ([each.name for each in scenarios()], _explain_scenario),
-        (MUTANTS, _explain_mutant),
+        (ALL_MUTANTS, _explain_mutant),
     ):
         for name in names:
             known.setdefault(name, []).append(explain_one)

@@ -63,9 +63,9 @@ def _complete_system(ctx: click.Context, param: click.Parameter, incomplete: str
     from keyturn_testing.systems.adapters import ADAPTERS
 
     if incomplete.startswith("mutant:"):
-        from keyturn_testing.mutants import MUTANTS
+        from keyturn_testing.mutants.durable import ALL_MUTANTS
 
-        names = [f"mutant:{each}" for each in MUTANTS]
+        names = [f"mutant:{each}" for each in ALL_MUTANTS]
     else:
         names = [each.name if each.name == each.form.split(" ")[0] else f"{each.name}:" for each in ADAPTERS.values()]
     return [CompletionItem(each) for each in names if each.startswith(incomplete)]

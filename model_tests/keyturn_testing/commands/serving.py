@@ -20,6 +20,8 @@ from keyturn_testing.commands.options import examples
 
 if TYPE_CHECKING:
     from keyturn.store import ReferenceStore
+    from keyturn_sql.store import SqlStore
+    from keyturn_testing.mutants.durable_commits import Crash
 
 Watch = Callable[[str], None]
 """Is told how far an operation is."""
@@ -30,7 +32,7 @@ to restart it, and what is told how far an operation is; raises `Unserved`."""
 
 AT_ONCE: Mapping[str, int] = {"sqlite": 8, "postgres": 8}
 """How many operations may run at once over HTTP, one where nothing is said: a store in memory is one object without locks, and a
-database puts transactions in order by itself."""
+database puts transactions in order by itself. A mutant is served as what it is made from."""
 
 DEFAULT_PORT = 8000
 """Where `keyturn serve --http` listens, unless it is said."""
@@ -51,7 +53,13 @@ def _reference(rest: str | None, is_killed: bool, watch: Watch) -> object:
 
 
 def _sqlite(rest: str | None, is_killed: bool, watch: Watch) -> object:
-    from keyturn_testing.serve import end_process
+    if not rest and not os.environ.get("KEYTURN_DATA"):
+        raise Unserved("sqlite needs a place: write `sqlite:PATH`, or set KEYTURN_DATA to a folder, as the suite does")
+    return _sqlite_store(Path(rest) if rest else None, is_killed, watch)
+
+
+def _sqlite_store(path: Path | None, is_killed: bool, watch: Watch) -> "SqlStore":
+    """Open a test store on a file, the run's own where none is named."""
     from keyturn_testing.systems.adapters import DATABASE_NAME
 
     try:
@@ -59,18 +67,21 @@ def _sqlite(rest: str | None, is_killed: bool, watch: Watch) -> object:
         from keyturn_sql.store import SqlStore
     except ImportError as error:
         raise Unserved(f"the durable stores cannot be imported ({error}): pip install 'keyturn[sql]'") from None
-    data = os.environ.get("KEYTURN_DATA")
-    if not rest and not data:
-        raise Unserved("sqlite needs a place: write `sqlite:PATH`, or set KEYTURN_DATA to a folder, as the suite does")
-    path = Path(rest) if rest else Path(data or "") / DATABASE_NAME
+    path = path or Path(os.environ["KEYTURN_DATA"]) / DATABASE_NAME
     try:
-        return (
-            SqlStore.open_test(path, crash=end_process, watch=watch)
-            if is_killed
-            else SqlStore.open_test(path, watch=watch)
-        )
+        return SqlStore.open_test(path, crash=_ending(is_killed), watch=watch)
     except (NotOurs, OSError) as error:
         raise Unserved(str(error)) from None
+
+
+def _ending(is_killed: bool) -> "Crash":
+    """Return what ends the process where a fault is armed that does: for real, where the suite starts it again."""
+    from keyturn_sql.store import end_in_process
+    from keyturn_testing.serve import end_process
+
+    if is_killed:
+        return end_process
+    return end_in_process
 
 
 def _postgres(rest: str | None, is_killed: bool, watch: Watch) -> object:
@@ -92,13 +103,25 @@ def schema_of(data: Path) -> str:
 
 
 def _mutant(rest: str | None, is_killed: bool, watch: Watch) -> object:
-    from keyturn_testing.mutants import MUTANTS, mutant_factory
+    from keyturn_testing.mutants import mutant_factory
+    from keyturn_testing.mutants.durable import ALL_MUTANTS, DURABLE_MUTANTS
     from keyturn_testing.wording import nearest
 
     name, colon, how = (rest or "").partition(":")
-    if name not in MUTANTS or (colon and how != "disarmed"):
-        raise Unserved(f"there is no such mutant. {nearest(name, MUTANTS)}`keyturn list mutants` shows them all")
+    if name not in ALL_MUTANTS or (colon and how != "disarmed"):
+        raise Unserved(f"there is no such mutant. {nearest(name, ALL_MUTANTS)}`keyturn list mutants` shows them all")
+    if name in DURABLE_MUTANTS:
+        return _durable_mutant(name, is_killed, watch, armed=not colon)
     return _in_memory(mutant_factory(name, armed=not colon)(), is_killed)
+
+
+def _durable_mutant(name: str, is_killed: bool, watch: Watch, *, armed: bool) -> object:
+    from keyturn_testing.mutants.durable import durable_store
+
+    if not os.environ.get("KEYTURN_DATA"):
+        raise Unserved(f"{name} needs a place for its file: set KEYTURN_DATA to a folder, as the suite does")
+    database = _sqlite_store(None, is_killed, watch).database
+    return durable_store(name, database, armed=armed, crash=_ending(is_killed), watch=watch)
 
 
 def _in_memory(store: "ReferenceStore", is_killed: bool) -> object:
@@ -131,6 +154,14 @@ def target_of(adapter: str, *, is_killed: bool, watch: Watch) -> object:
         raise click.UsageError(f"{without_passwords(adapter)}: {error}") from None
 
 
+def _at_once(adapter: str) -> int:
+    from keyturn_testing.mutants.durable import DURABLE_MUTANTS
+
+    kind, _, rest = adapter.partition(":")
+    is_durable = kind == "mutant" and rest.partition(":")[0] in DURABLE_MUTANTS
+    return AT_ONCE.get("sqlite" if is_durable else kind, 1)
+
+
 @click.command(
     epilog=examples(
         "keyturn serve reference --stdio",
@@ -153,7 +184,8 @@ def target_of(adapter: str, *, is_killed: bool, watch: Watch) -> object:
 def serve(adapter: str, way: str | None, host: str | None, port: int | None) -> int:
     """Serve a store that ships as a system of its own: until its input ends, or over HTTP until Ctrl-C or SIGTERM.
 
-    The reference and the mutants live in memory, and with --stdio they claim neither `restart` nor `parallel`. With --http, a
+    The reference and most mutants live in memory, and with --stdio they claim neither `restart` nor `parallel`. A mutant that is
+    wrong in how it uses a database has its file in the folder KEYTURN_DATA, and so has `sqlite` without a path. With --http, a
     bearer token is asked for when KEYTURN_TOKEN holds one, and the URL is written to standard output once the server listens.
     """
     if way is None:
@@ -211,7 +243,7 @@ def _serve_http(adapter: str, host: str, port: int) -> int:
             f"keyturn: serving {without_passwords(adapter)} until Ctrl-C; see also {origin}{HEALTH} and {OPENRPC}{asks}"
         )
 
-    parallel = AT_ONCE.get(adapter.partition(":")[0], 1)
+    parallel = _at_once(adapter)
     serve_http(target, listening, token=token, parallel=parallel, announce=announce, answered=lambda: mark(IDLE))
     return 0
 

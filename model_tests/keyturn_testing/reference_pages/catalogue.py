@@ -8,6 +8,7 @@ from keyturn_specs.catalogue import REQUIREMENTS
 from keyturn_specs.requirement import Area, ByBranch, ByRace, Family, Requirement
 from keyturn_specs.scenario import Scenario, ScenarioStep, scenarios
 from keyturn_testing.mutants import MUTANTS, Mutant
+from keyturn_testing.mutants.durable import ALL_MUTANTS, DURABLE_MUTANTS, NEEDS_IN_WORDS, SECTION, DurableMutant
 from keyturn_testing.reference_pages.markdown import code, codes, link, page, table
 
 FAMILIES: Mapping[Family, tuple[str, str]] = {
@@ -49,7 +50,7 @@ def _linked(requirement: str) -> str:
 
 def _requirement(requirement: Requirement) -> str:
     witnesses = [each.name for each in scenarios() if requirement.id in each.witnesses]
-    mutants = [each.name for each in MUTANTS.values() if requirement.id in each.breaks]
+    mutants = [each.name for each in ALL_MUTANTS.values() if requirement.id in each.breaks]
     facts = (
         ("Why", requirement.why),
         ("Source", requirement.source),
@@ -112,6 +113,13 @@ def _value(value: object) -> str:
     return str(len(value)) if isinstance(value, list | tuple) else str(value)
 
 
+_DURABLE = """\
+These stand on a real database, a file or a schema, and are wrong in how they use it: in what is one transaction, and in what
+survives a process. A client who asks alone, while nothing breaks, gets the answers of the SQL store. They describe themselves
+like it, and with `:disarmed` they are it. `mutant:NAME` has its file in the folder of the run, and processes of
+`keyturn serve mutant:NAME --stdio` with the same KEYTURN_DATA share one."""
+
+
 def mutants_page() -> str:
     """Return `mutants.md`: every mutant, with its fault and the requirements that catch it."""
     introduction = (
@@ -119,10 +127,29 @@ def mutants_page() -> str:
         "`:disarmed` after its name it is the reference store. The project's own tests hold that the suite finds each of them "
         "by the ids named here. `keyturn check mutant:NAME` shows what that looks like."
     )
-    rows = [(link(each.name, each.name), ", ".join(map(_linked, each.breaks))) for each in MUTANTS.values()]
-    return page("Mutants", introduction, table(("mutant", "caught by"), rows), *map(_mutant, MUTANTS.values()))
+    rows = [(link(each.name, each.name), _caught_by(each)) for each in MUTANTS.values()]
+    durable = [(link(each.name, each.name), each.found_by, _caught_by(each)) for each in DURABLE_MUTANTS.values()]
+    return page(
+        "Mutants",
+        introduction,
+        table(("mutant", "caught by"), rows),
+        *map(_mutant, MUTANTS.values()),
+        f"## {SECTION}",
+        _DURABLE,
+        table(("mutant", "found by", "breaks"), durable),
+        *map(_durable_mutant, DURABLE_MUTANTS.values()),
+    )
+
+
+def _caught_by(mutant: Mutant | DurableMutant) -> str:
+    return ", ".join(map(_linked, mutant.breaks))
 
 
 def _mutant(mutant: Mutant) -> str:
-    facts = f"Caught by {', '.join(map(_linked, mutant.breaks))}. See it: `keyturn check mutant:{mutant.name}`"
+    facts = f"Caught by {_caught_by(mutant)}. See it: `keyturn check mutant:{mutant.name}`"
     return "\n\n".join((f"## {mutant.name}", mutant.fault, facts))
+
+
+def _durable_mutant(mutant: DurableMutant) -> str:
+    facts = f"Breaks {_caught_by(mutant)}. What must happen for it to be seen: {NEEDS_IN_WORDS[mutant.found_by]}."
+    return "\n\n".join((f"### {mutant.name}", mutant.fault, facts))

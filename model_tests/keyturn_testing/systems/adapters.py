@@ -69,21 +69,26 @@ def _open_sqlite(rest: str | None, data: Path, time_limit: float) -> System:
         raise Unusable("sqlite: has no path after the colon: write one, or `sqlite` for a file in the run's own folder")
     elif not path.parent.is_dir():
         raise Unusable(f"sqlite: the folder {quoted(str(path.parent))} is not there: make it first")
+    store = _sqlite_store("sqlite", path)
+    return InProcessSystem(lambda: store, time_limit=time_limit)
+
+
+def _sqlite_store(kind: str, path: Path) -> "SqlStore":
+    """Open a test store on a file for a kind of system; raise `Unusable`."""
     try:
         from keyturn_sql.database import NotOurs
         from keyturn_sql.store import SqlStore
     except ImportError as error:
         raise Unusable(
-            f"sqlite: the durable stores cannot be imported ({described(error)}): "
+            f"{kind}: the durable stores cannot be imported ({described(error)}): "
             "install them with `pip install 'keyturn[sql]'`"
         ) from None
     try:
-        store = SqlStore.open_test(path)
+        return SqlStore.open_test(path)
     except NotOurs as error:
-        raise Unusable(f"sqlite: {escaped(str(error), 1000)}") from None
+        raise Unusable(f"{kind}: {escaped(str(error), 1000)}") from None
     except Exception as error:  # noqa: BLE001  # whatever the database says of a path that it cannot use
-        raise Unusable(f"sqlite: {quoted(str(path))} cannot be opened: {described(error)}") from None
-    return InProcessSystem(lambda: store, time_limit=time_limit)
+        raise Unusable(f"{kind}: {quoted(str(path))} cannot be opened: {described(error)}") from None
 
 
 def _open_postgres(rest: str | None, _data: Path, time_limit: float) -> System:
@@ -178,18 +183,23 @@ def _open_url(scheme: str, rest: str | None, time_limit: float) -> System:
         raise Unusable(f"{scheme}: {breakdown.message}") from None
 
 
-def _open_mutant(rest: str | None, _data: Path, time_limit: float) -> System:
-    from keyturn_testing.mutants import MUTANTS, mutant_factory
+def _open_mutant(rest: str | None, data: Path, time_limit: float) -> System:
+    from keyturn_testing.mutants import mutant_factory
+    from keyturn_testing.mutants.durable import ALL_MUTANTS, DURABLE_MUTANTS, durable_store
 
     name, colon, how = (rest or "").partition(":")
     problems = []
-    if name not in MUTANTS:
-        problems.append(f"there is no mutant called {quoted(name)}: {_instead(name, MUTANTS)}")
+    if name not in ALL_MUTANTS:
+        problems.append(f"there is no mutant called {quoted(name)}: {_instead(name, ALL_MUTANTS)}")
     if colon and how != "disarmed":
         problems.append(f"a mutant is armed, or `disarmed`, and not {quoted(how)}: write `mutant:NAME:disarmed`")
     if problems:
         raise Unusable(*problems)
-    return InProcessSystem(mutant_factory(name, armed=not colon), time_limit=time_limit)
+    if name not in DURABLE_MUTANTS:
+        return InProcessSystem(mutant_factory(name, armed=not colon), time_limit=time_limit)
+    data.mkdir(parents=True, exist_ok=True)
+    database = _sqlite_store("mutant", data / DATABASE_NAME).database
+    return InProcessSystem(lambda: durable_store(name, database, armed=not colon), time_limit=time_limit)
 
 
 _KINDS = (
@@ -252,7 +262,8 @@ _KINDS = (
     AdapterKind(
         name="mutant",
         form="mutant:NAME or mutant:NAME:disarmed",
-        says="a store that is wrong in exactly one way, to see that the suite finds it, or the same one set right",
+        says="a store that is wrong in exactly one way, to see that the suite finds it, or the same one set right; it lives "
+        "in memory, or, where it is wrong in how it uses a database, in a file of this run",
         example="mutant:double-click-pays-twice",
         open=_open_mutant,
     ),

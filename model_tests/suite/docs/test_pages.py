@@ -16,6 +16,7 @@ from keyturn_specs.catalogue import REQUIREMENTS
 from keyturn_specs.scenario import scenarios
 from keyturn_testing import pages
 from keyturn_testing.mutants import MUTANTS
+from keyturn_testing.mutants.durable import ALL_MUTANTS, DURABLE_MUTANTS, SECTION
 from keyturn_testing.reference_pages.markdown import anchor
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -166,8 +167,8 @@ class TestContents:
 
     def test_every_mutant_is_there(self) -> None:
         """Each mutant has its heading and its fault."""
-        assert headings("docs/reference/mutants.md")[1:] == list(MUTANTS)
-        assert all(each.fault in pages.PAGES["docs/reference/mutants.md"]() for each in MUTANTS.values())
+        assert headings("docs/reference/mutants.md")[1:] == [*MUTANTS, SECTION, *DURABLE_MUTANTS]
+        assert all(each.fault in pages.PAGES["docs/reference/mutants.md"]() for each in ALL_MUTANTS.values())
 
     def test_the_diagram_shows_every_row(self) -> None:
         """Each status is a box, each row of the machine an arrow, and nothing is loaded from elsewhere."""
