@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .postgres_server import server
+from keyturn_testing.postgres_server import server
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

