@@ -225,9 +225,16 @@ def exploration(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def campaign(session: nox.Session) -> None:
+    """Lets many processes loose on one store and audits it; after ``--``: ``load`` or ``double-clicks``, and their options."""
+    session.install(".[postgres]", *group("server"))
+    session.run("python", "model_tests/campaigns/campaign.py", *(session.posargs or ["load"]))
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measures speed and prints tables; a number never fails it. SPIN and a C compiler are what one part is compared with."""
-    session.install(".[http]")
+    session.install(".[http,postgres]", *group("server"))
     ensure_program(session, ("spin",), "spin")
     ensure_program(session, ("gcc",), "gcc", "libc6-dev")
     session.run("python", "model_tests/bench/run.py", *session.posargs)

@@ -7,6 +7,7 @@ its time, or could not begin.
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
@@ -83,6 +84,9 @@ def _more_than_nothing(number: Callable[[str], float]) -> Callable[[str], float]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a campaign and return the exit code."""
     asked = parser().parse_args(arguments)
+    # A shell that starts something in the background lets it ignore Ctrl-C.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.default_int_handler)
     reports: list[Report] = []
     progress = Progress()
     try:

@@ -5,7 +5,7 @@ must run the command, and the other must be answered with what came of it. What 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -132,7 +132,7 @@ def _overlap(one: Click, other: Click) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _figures(wanted: Clicks, heard: Heard, evidence: Evidence) -> dict[str, Any]:
+def _figures(heard: Heard, evidence: Evidence) -> dict[str, Any]:
     pairs = _pairs(heard)
     clicks = [click for pair in pairs for click in pair]
     commands = [len({each.command for each in evidence.effects.get(card, ())}) for card in heard.clicks]
@@ -160,7 +160,7 @@ ONE_EACH = {"resolved", "replayed"}
 """What the two clicks of a pair are told: one runs the command, and one gets the original result (I14.2)."""
 
 
-def _wrong_of_right(wanted: Clicks, figures: Mapping[str, Any], evidence: Evidence) -> list[str]:
+def _wrong_of_right(figures: Mapping[str, Any], evidence: Evidence) -> list[str]:
     wrong = [f"{figures[name]} clicks were {name}" for name in ("doubled", "lost") if figures[name]]
     pairs = figures["pairs"]
     if figures["effects"] != pairs:
@@ -172,14 +172,18 @@ def _wrong_of_right(wanted: Clicks, figures: Mapping[str, Any], evidence: Eviden
     return wrong + [str(each) for each in audit(evidence)]
 
 
-def _wrong_of_wrong(wanted: Clicks, figures: Mapping[str, Any], evidence: Evidence) -> list[str]:
+def _wrong_of_wrong(figures: Mapping[str, Any], evidence: Evidence) -> list[str]:
     nothing = (
         "no click was doubled on a store that checks and then acts, so that this load would not find one elsewhere"
     )
-    return [] if figures["doubled"] else [nothing]
+    return [] if figures["doubled"] or not figures["pairs"] else [nothing]
 
 
-_JUDGES = {RIGHT: _wrong_of_right, WRONG: _wrong_of_wrong}
+JUDGES: Mapping[str, Callable[[Mapping[str, Any], Evidence], list[str]]] = {
+    RIGHT: _wrong_of_right,
+    WRONG: _wrong_of_wrong,
+}
+"""What is wrong with the figures of a store: the one that must hold, and the one that must be caught."""
 
 
 def _in_time(figures: Mapping[str, Any]) -> str:
@@ -189,8 +193,8 @@ def _in_time(figures: Mapping[str, Any]) -> str:
 
 
 def _report(place: Place, wanted: Clicks, heard: Heard, evidence: Evidence, on: str, *, interrupted: bool) -> Report:
-    figures = _figures(wanted, heard, evidence)
-    wrong = _JUDGES[wanted.store](wanted, figures, evidence)
+    figures = _figures(heard, evidence)
+    wrong = JUDGES[wanted.store](figures, evidence)
     if figures["pairs"] != wanted.pairs and not interrupted:
         wrong.append(f"{wanted.pairs} pairs were asked for, and {figures['pairs']} were clicked")
     facts = [

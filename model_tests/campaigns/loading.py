@@ -17,6 +17,8 @@ from loading_lane import key_of
 from places import RIGHT, durability, name_of, open_store
 from telling import Progress, Report, in_words, machine, spread
 
+NO_COMMIT = "nothing was ever committed, so that the audit says nothing: ask for more time"
+
 
 @frozen(kw_only=True)
 class Load:
@@ -30,7 +32,7 @@ class Load:
     @property
     def cases(self) -> int:
         """Few enough that lanes meet, and enough that they do something else too."""
-        return max(4, 2 * self.processes * self.connections)
+        return max(4, self.processes * self.connections)
 
 
 @define
@@ -71,8 +73,10 @@ def run_load(place: Place, load: Load, progress: Progress) -> Report:
     with closing(open_store(place, RIGHT, ALL_CLAIMS)) as store:
         evidence = gather(store, heard.told)
     wrong = [str(each) for each in audit(evidence)]
-    if not any(each.outcome == "resolved" and each.method == "command.settle" for each in heard.told):
-        wrong.append("nothing was ever committed, so that the audit says nothing: ask for more time")
+    if not interrupted and not any(
+        each.outcome == "resolved" and each.method == "command.settle" for each in heard.told
+    ):
+        wrong.append(NO_COMMIT)
     progress.clear()
     return _report(place, load, heard, evidence, before, wrong, interrupted=interrupted)
 

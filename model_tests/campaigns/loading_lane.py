@@ -138,9 +138,9 @@ class Shift:
 
 
 ACTIONS: Mapping[str, tuple[int, Callable[[Shift, int], None]]] = {
-    "present": (6, Shift.present),
-    "click": (6, Shift.click),
-    "settle": (4, Shift.settle),
+    "present": (5, Shift.present),
+    "click": (8, Shift.click),
+    "settle": (6, Shift.settle),
     "dismiss": (1, Shift.dismiss),
     "edit": (1, Shift.edit),
     "get": (2, Shift.get),
