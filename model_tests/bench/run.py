@@ -11,6 +11,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping
 
+from clicks import of_clicks
 from costs import of_the_systems
 from explorers import of_the_card_world, of_two_phase
 from generating import of_the_engine
@@ -19,6 +20,7 @@ from launching import require_tools
 from measuring import Table
 from page import PAGE, with_sections
 from transitions import of_the_table
+from transports import of_the_transports
 
 COMMAND = "python3 noxfile.py -s bench --"
 
@@ -26,6 +28,8 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "table": of_the_table,
     "engine": of_the_engine,
     "systems": of_the_systems,
+    "transports": of_the_transports,
+    "clicks": of_clicks,
     "mutants": of_the_mutants,
     "two-phase": of_two_phase,
     "card-world": of_the_card_world,
