@@ -228,7 +228,9 @@ def exploration(session: nox.Session) -> None:
 def campaign(session: nox.Session) -> None:
     """Lets many processes loose on one store and audits it; after ``--``: ``load`` or ``double-clicks``, and their options."""
     session.install(".[postgres]", *group("server"))
-    session.run("python", "model_tests/campaigns/campaign.py", *(session.posargs or ["load"]))
+    # After Ctrl-C it ends its workers and audits what they did, which takes longer than nox would wait.
+    script = ("python", "model_tests/campaigns/campaign.py")
+    session.run(*script, *(session.posargs or ["load"]), interrupt_timeout=300, terminate_timeout=60)
 
 
 @nox.session(default=False)

@@ -63,10 +63,10 @@ def of_the_transports() -> Table:
     ]
     return Table(
         "What the way to a system costs",
-        f"One call after the other, {CALLS} in a repetition ({FEW_CALLS} of the naive server): `metrics`, the cheapest "
-        "operation, of the reference store. What is over the call in process is what the codec, the pipe or the connection, and the switch "
-        "of processes add. The naive server is what the standard library gives: it writes the head and the body of an answer "
-        "apart and leaves Nagle's algorithm on, so that each body waits for the client's delayed acknowledgement of the head. "
+        f"One call after the other, {CALLS} in a repetition ({FEW_CALLS} of the naive server): `metrics`, the cheapest operation "
+        "of the reference store. What is over the call in process is what the codec, the pipe or the connection, and the "
+        "switch of processes add. The naive server is what the standard library gives: it writes the head and the body of an "
+        "answer apart and leaves Nagle's algorithm on, so that each body waits for the acknowledgement of its head. "
         f"{IN_TURNS}",
         ("the reference", "calls a second", "cost of a call", "over the call in process"),
         rows,

@@ -7,6 +7,7 @@ its effects are numbered on, and of the guards of the database those that could 
 
 from attrs import evolve
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from keyturn.branches import Branch, Outcome
 from keyturn.faults import Armed
@@ -61,15 +62,21 @@ class CheckThenActStore(SqlStore):
     def _in_one_transaction(self, operation: Operation, armed: Armed | None) -> Outcome:
         if not operation.changes:
             return super()._in_one_transaction(operation, armed)
+        try:
+            chosen = self._checked_then_acted(operation)
+        except SQLAlchemyError as error:
+            raise self._failure(operation, error, committing=False) from error
+        return chosen.outcome  # type: ignore[return-value]  # nobody arms a fault here, so that every answer is heard
+
+    def _checked_then_acted(self, operation: Operation) -> Branch:
         with self.database.engine.connect() as connection, begin(connection, changes=False):
             checked = reading.SLICES[type(operation)](connection, operation)
         with self.database.engine.connect() as connection, begin(connection, changes=True):
             # Ids come from the database, as anybody's would: a second one of the same name would give the mistake away.
-            now = reading.clock(connection)
-            before = evolve(checked, issued=now.issued)
+            before = evolve(checked, issued=reading.clock(connection).issued)
             chosen = self._decide(before, operation, self.claims)[0]
             _write(connection, before, chosen)
-        return chosen.outcome  # type: ignore[return-value]  # nobody arms a fault here, so that every answer is heard
+        return chosen
 
 
 def _write(connection: Connection, before: World, branch: Branch) -> None:

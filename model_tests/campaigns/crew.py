@@ -106,7 +106,7 @@ def _start(orders: Orders, sockets: Mapping[int, tuple[int, int]], opened: ExitS
 
 
 def _write(process: Process, line: str) -> None:
-    assert process.stdin is not None  # noqa: S101  # for the type checker: it is a pipe
+    assert process.stdin is not None
     # One that has broken is found by how it ends, and one may have been told to stop.
     with suppress(BrokenPipeError, ValueError):
         process.stdin.write(line + "\n")
@@ -117,7 +117,7 @@ def _end(process: Process) -> None:
     process.kill()
     process.wait()
     for each in (process.stdin, process.stdout):
-        assert each is not None  # noqa: S101  # for the type checker: it is a pipe
+        assert each is not None
         with suppress(OSError):
             each.close()
 
@@ -135,7 +135,7 @@ class _Crew:
             threading.Thread(target=self._listen, args=(number, each), daemon=True).start()
 
     def _listen(self, number: int, process: Process) -> None:
-        assert process.stdout is not None  # noqa: S101  # for the type checker: it is a pipe
+        assert process.stdout is not None
         for line in process.stdout:
             self._said.put((number, json.loads(line)))
         self._said.put((number, None))
@@ -170,6 +170,6 @@ class _Crew:
 
     def _dismiss(self) -> None:
         for each in self.workers:
-            assert each.stdin is not None  # noqa: S101  # for the type checker: it is a pipe
+            assert each.stdin is not None
             with suppress(BrokenPipeError):
                 each.stdin.close()

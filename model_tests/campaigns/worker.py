@@ -5,7 +5,6 @@ writes one JSON object a line. Sockets that lanes hand things over are inherited
 """
 
 import json
-import random
 import sys
 import threading
 import traceback
@@ -83,7 +82,6 @@ class Worker:
 
 def main() -> None:
     """Work as the first line says."""
-    random.seed()
     worker = Worker(json.loads(sys.stdin.readline()))
     worker.run()
     sys.stdout.flush()
