@@ -192,12 +192,14 @@ def test_each_check_can_fail(store: SqlStore, told: Sequence[Told], place: Place
     assert unseen == []
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_an_id_that_two_were_given_is_found(store: SqlStore, told: Sequence[Told]) -> None:
     """That two workers were told the same is seen in what they were told: no row could say it."""
     assert names(gather(store, [*told, *told])) >= {"an id is given once"}
     assert {*BROKEN, "an id is given once"} == set(CHECKS)
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_what_nobody_heard_may_have_happened_or_not(store: SqlStore, told: Sequence[Told]) -> None:
     """An edit and a refusal that were not heard explain one revision more, and one refusal more, and no two."""
     nobody = Told("case.edit", CASE, {"outcome": UNKNOWN})
