@@ -4,6 +4,7 @@ Whoever takes a click once has to change one row on the condition that it is sti
 one transaction that is on the disk before it is answered. That is done here with the driver alone, beside the store.
 """
 
+import os
 import sqlite3
 import tempfile
 import time
@@ -25,6 +26,7 @@ from keyturn_testing.postgres_server import DURABLE, server
 from measuring import IN_TURNS, Table, Timed, in_turns, microseconds, per_second
 
 CLICKS = 200
+DISK = "the disk alone"
 CLAIMS = ALL_CLAIMS - {Capability.DEFERRED}
 TABLES = (
     "CREATE TABLE cards (id TEXT PRIMARY KEY, status TEXT NOT NULL)",
@@ -99,6 +101,20 @@ def of_the_statements(connection: Statements, mark: str) -> Timed:
     return run
 
 
+def of_the_disk(path: Path) -> Timed:
+    """What a commit waits for: a page that is written at the end of a file and synced."""
+
+    def run() -> tuple[int, float]:
+        with path.open("ab", buffering=0) as file:
+            start = time.perf_counter()
+            for _ in range(CLICKS):
+                file.write(bytes(4096))
+                os.fsync(file.fileno())
+            return CLICKS, time.perf_counter() - start
+
+    return run
+
+
 # ---- Where ----------------------------------------------------------------------------------------------------------
 
 
@@ -130,19 +146,21 @@ def of_clicks() -> Table:
     """Measure clicks on both databases."""
     measured: dict[str, Timed] = {}
     with ExitStack() as opened:
+        measured[DISK] = of_the_disk(Path(opened.enter_context(tempfile.TemporaryDirectory()), "page"))
         for name, place in PLACES.items():
             measured[f"{name}, the bare statements"], measured[f"{name}, the store"] = opened.enter_context(place())
         cost = in_turns(measured)
     rows = []
     for name, each in cost.items():
-        bare = cost[f"{name.partition(',')[0]}, the bare statements"]
-        rows.append((name, per_second(each), microseconds(each), f"{each / bare:.1f}"))
+        bare = cost.get(f"{name.partition(',')[0]}, the bare statements")
+        rows.append((name, per_second(each), microseconds(each), "" if bare is None else f"{each / bare:.1f}"))
     return Table(
         "A click on the durable stores",
         f"One answer after the other on one connection, {CLICKS} in a repetition, each to a card of its own: the store reads the "
         "card and what is around it, asks the kernel, and writes the card, its command, the effect, the ledger and the counters. "
         "The bare statements are what no store that is right can leave out, one conditional `UPDATE` and one `INSERT` in one "
-        "transaction, by sqlite3 and by psycopg. On both a commit waits for the disk (WAL with `synchronous=full`; `fsync=on`). "
+        "transaction, by sqlite3 and by psycopg. On both a commit waits for the disk (WAL with `synchronous=full`; `fsync=on`), "
+        "and how long a disk takes to sync one page stands beside them. "
         f"{IN_TURNS}",
         ("what", "clicks a second", "cost of a click", "ratio"),
         rows,
