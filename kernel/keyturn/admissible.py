@@ -77,7 +77,7 @@ def _get(world: World, operation: ops.CardGet, claims: Claims) -> Iterator[Branc
     if owned(world, operation.card, operation.account, operation.conversation) is None:
         yield refuse(start, RefusalCode.NOT_FOUND, "I19.1")
     if interaction is not None and interaction.key.account == operation.account:
-        yield branch(start, Found(card=view(interaction)), "I6.5")
+        yield branch(start, Found(card=view(interaction)), "I6.1", "I6.5")
 
 
 def _list(world: World, operation: ops.CardList, claims: Claims) -> Iterator[Branch]:

@@ -117,13 +117,7 @@ def broken_by(seen: Observation, explanation: Explanation, requirements: tuple[R
     words = in_words(explanation.differences)
     blamed = concerned or ([] if any(map(_is_of_the_deed, found)) else demanded)
     found += [Broken(requirement=each.id, seen=words) for each in blamed]
-    if found:
-        return _worst_first(found)
-    judged = {each.id for each in requirements}
-    unclaimed = tuple(sorted(each for each in because if each in BY_ID and each not in judged))
-    if unclaimed:
-        raise NotJudged(unclaimed)
-    return (Broken(requirement=UNATTRIBUTED, seen=words),)
+    return _worst_first(found) if found else (_unattributed(because, requirements, words),)
 
 
 def broken_by_race(
@@ -151,15 +145,18 @@ def broken_by_race(
     if races or any(map(_is_of_the_deed, found)):
         return (*races, *_worst_first(found))
     because = frozenset[str]() if orders.moment is None else orders.moment.branch.because
-    blamed = [each.id for each in requirements if isinstance(each.judged_by, ByBranch) and each.id in because]
-    found += [Broken(requirement=each, seen=said) for each in blamed]
-    if found:
-        return _worst_first(found)
+    # Also what an invariant judges elsewhere: of one call among others nothing else can be said.
+    found += [Broken(requirement=each.id, seen=said) for each in requirements if each.id in because]
+    return _worst_first(found) if found else (_unattributed(because, requirements, said),)
+
+
+def _unattributed(because: frozenset[str], requirements: tuple[Requirement, ...], said: str) -> Broken:
+    """Return what is broken where no requirement is to blame; raise `NotJudged` where one is that is not claimed."""
     judged = {each.id for each in requirements}
     unclaimed = tuple(sorted(each for each in because if each in BY_ID and each not in judged))
     if unclaimed:
         raise NotJudged(unclaimed)
-    return (Broken(requirement=UNATTRIBUTED, seen=said),)
+    return Broken(requirement=UNATTRIBUTED, seen=said)
 
 
 def _worst_first(found: list[Broken]) -> tuple[Broken, ...]:

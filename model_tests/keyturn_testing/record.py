@@ -39,7 +39,7 @@ PROFILES: Mapping[str, Profile] = {
     each.name: each
     for each in (
         Profile(name="quick", examples=80, steps=30),
-        Profile(name="standard", examples=300, steps=40, repetitions=20, races=80, crashes=80),
+        Profile(name="standard", examples=300, steps=40, repetitions=20, races=80, crashes=120),
         Profile(name="deep", examples=3000, steps=60, repetitions=100, races=800, crashes=500),
     )
 }

@@ -11,6 +11,8 @@ from hashlib import sha256
 from math import ceil
 from random import Random
 
+from attrs import evolve
+
 from keyturn.capabilities import Capability, Claims
 from keyturn.errors import Unreadable
 from keyturn.handshake import Description
@@ -269,7 +271,6 @@ class Run:
             seed=seed,
             kinds=terms.kinds,
             actions=terms.actions,
-            boosts=self._boosts(),
             masked=self._masked(),
             left=self._left,
         )
@@ -279,6 +280,7 @@ class Run:
         while budget > 0 and len(self.record.failures) < MOST_FAILURES:
             examples = min(budget, max(FEWEST, self.record.profile.examples // BATCHES))
             plan = self._plan(examples=examples, seed=self.record.seed * 1000 + number)
+            plan = evolve(plan, boosts=self._boosts())
             batch = run_batch(self._started, plan)
             budget -= max(batch.begun, 1)
             number += 1

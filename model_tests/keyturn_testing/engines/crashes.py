@@ -6,6 +6,7 @@ which has heard nothing, asks again, and goes on. What was kept, what was done, 
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from random import Random
 
 from attrs import evolve, field, mutable
@@ -14,7 +15,7 @@ from keyturn.faults import CRASHES
 from keyturn.operations import BY_METHOD, CaseOpen, ClockAdvance, CommandNext, FaultArm, Reset, Restart, StateImport
 from keyturn_testing.driver import Driver
 from keyturn_testing.engines.stateful import Plan, draw_step
-from keyturn_testing.moments import Moments
+from keyturn_testing.moments import ANSWERED, BEFORE_COMMIT, Moments
 from keyturn_testing.systems.base import Killed
 from keyturn_testing.systems.phases import IDLE
 from keyturn_testing.traces import Call, Step
@@ -22,23 +23,35 @@ from keyturn_testing.traces import Call, Step
 IDLE_KILLS = 10
 """One of so many kills hits a process that waits for a request."""
 
-_SHORTEST_PREFIX = 5
 _LONGEST_PREFIX = 12
 _LONGEST_AFTERWARDS = 3
-_MOST_DRAWN = 25
+_ASIDE = 0.3
+_MOST_DRAWN = 12
 _NEVER_KILLED = (Reset, Restart, FaultArm, CaseOpen, ClockAdvance, CommandNext, StateImport)
 _ENDING = frozenset(
     method for method, operation in BY_METHOD.items() if operation.changes and operation not in _NEVER_KILLED
 )
+# What decides something is lost with it, or done twice.
+_WEIGHTS = {"command.settle": 6, "card.respond": 4, "card.present": 2}
+# What has to happen before an operation can change anything.
+_COMES_AFTER: Mapping[str, str] = {
+    "command.settle": "card.respond",
+    **dict.fromkeys(("card.respond", "card.dismiss", "card.withdraw", "card.expire_due", "case.close"), "card.present"),
+    **dict.fromkeys(("card.present", "case.edit"), "case.open"),
+}
 _LEFT_OUT = frozenset({FaultArm.method, Restart.method})
 
 
 @mutable
 class Kills:
-    """How often the process ended, by where it was and by what it did; and how often nobody heard the reply."""
+    """How often the process ended, by where it was and by what it did; and how often nobody heard the reply.
+
+    `tried` counts the operations that it was to end in.
+    """
 
     phases: Counter[str] = field(factory=Counter)
     operations: Counter[str] = field(factory=Counter)
+    tried: Counter[str] = field(factory=Counter)
     unheard: int = 0
 
     def add(self, method: str, phase: str, *, unheard: bool = False) -> None:
@@ -55,11 +68,10 @@ class Kills:
 
 def crash_once(driver: Driver, plan: Plan, chance: Random, moments: Moments, kills: Kills) -> None:
     """Take one example: a prefix, a call in which the process ends, it again, and some more. Raise what the driver raises."""
-    _go_on(driver, plan, chance, chance.randint(_SHORTEST_PREFIX, _LONGEST_PREFIX))
+    call = _reached(driver, plan, chance, kills)
     if driver.system.can_be_killed and kills.count % IDLE_KILLS == 0:
         driver.call(Call(operation=Restart.method))
         kills.add(Restart.method, IDLE)
-    call = _drawn(driver, plan, chance, kills)
     if call is None:
         return
     if driver.system.can_be_killed:
@@ -70,6 +82,30 @@ def crash_once(driver: Driver, plan: Plan, chance: Random, moments: Moments, kil
     if not plan.masked(driver.foresee(again)):
         driver.call(again)
     _go_on(driver, plan, chance, chance.randint(0, _LONGEST_AFTERWARDS))
+
+
+def _reached(driver: Driver, plan: Plan, chance: Random, kills: Kills) -> Call | None:
+    """Go on until the operation can be drawn in which the process ended most rarely, for what may be lost with it."""
+    methods = sorted(each for each in _ENDING if BY_METHOD[each].needs in driver.claims)
+    wanted = min(methods, key=lambda method: (kills.tried[method] + 1) / _WEIGHTS.get(method, 1))
+    kills.tried[wanted] += 1
+    chain = [wanted]
+    while chain[-1] in _COMES_AFTER:
+        chain.append(_COMES_AFTER[chain[-1]])
+    for _ in range(_LONGEST_PREFIX):
+        drawn: dict[str, Call] = {}
+        for _ in range(_MOST_DRAWN):
+            call = draw_step(driver, plan, chance)
+            if call is not None and (call.operation == CaseOpen.method or driver.foresee(call).branch.happened):
+                drawn.setdefault(call.operation, call)
+        nearest = next((drawn[each] for each in chain if each in drawn), None)
+        if nearest is not None and nearest.operation == wanted:
+            return nearest
+        if nearest is not None:
+            driver.call(nearest)
+        if chance.random() < _ASIDE:
+            _go_on(driver, plan, chance, 1)
+    return None
 
 
 def _go_on(driver: Driver, plan: Plan, chance: Random, steps: int) -> None:
@@ -97,22 +133,10 @@ def _crash(driver: Driver, call: Call, kills: Kills) -> None:
         kills.add(call.operation, fault, unheard=True)
 
 
-def _drawn(driver: Driver, plan: Plan, chance: Random, kills: Kills) -> Call | None:
-    """Draw the call in which the process ends: one that may change something, of an operation that was rarely hit."""
-    found: dict[str, Call] = {}
-    for _ in range(_MOST_DRAWN):
-        call = draw_step(driver, plan, chance)
-        if call is not None and call.operation in _ENDING:
-            found.setdefault(call.operation, call)
-    if not found:
-        return None
-    return found[min(sorted(found), key=lambda method: kills.operations[method])]
-
-
 def _phase(killed: Killed, *, changed: bool) -> str:
     """Where the process was: in its own word, or else in ours, by what could be seen."""
     if killed.phase is not None:
         return killed.phase
     if killed.reply is not None:
-        return "answered"
-    return "committed" if changed else "before_commit"
+        return ANSWERED
+    return "committed" if changed else BEFORE_COMMIT
