@@ -226,8 +226,8 @@ def exploration(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def campaign(session: nox.Session) -> None:
-    """Lets many processes loose on one store and audits it; after ``--``: ``load`` or ``double-clicks``, and their options."""
-    session.install(".[postgres]", *group("server"))
+    """Lets many processes loose on one store, or kills a server; after ``--``: ``load``, ``double-clicks`` or ``kills``."""
+    session.install(".[check,http,postgres]", *group("server"))
     # After Ctrl-C it ends its workers and audits what they did, which takes longer than nox would wait.
     script = ("python", "model_tests/campaigns/campaign.py")
     session.run(*script, *(session.posargs or ["load"]), interrupt_timeout=300, terminate_timeout=60)

@@ -2,8 +2,8 @@
 
 `load` lets processes do on one store what a service does all day; `double-clicks` lets two processes click the same option of the
 same card at the same moment, on the store that ships and on one that checks and then acts, which must be caught. Both run on
-SQLite and on PostgreSQL, with commits that wait for the disk. Exit codes: 0 it holds, 1 something is wrong, 2 it was ended before
-its time, or could not begin.
+SQLite and on PostgreSQL, with commits that wait for the disk. `kills` kills a server hundreds of times, in every phase of a call.
+Exit codes: 0 it holds, 1 something is wrong, 2 it was ended before its time, or could not begin.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from crew import Broke
 from keyturn_sql.database import NotOurs
 from keyturn_testing.files import complain, say
 from keyturn_testing.postgres_server import NoServer
+from killing import SYSTEMS, Kills, run_kills
 from loading import Load, run_load
 from places import DATABASES, STORES, place_on
 from telling import Progress, Report, as_json
@@ -41,10 +42,16 @@ def double_clicks(asked: argparse.Namespace, progress: Progress) -> Iterator[Rep
                 yield run_double_clicks(place, wanted, progress)
 
 
+def kills(asked: argparse.Namespace, progress: Progress) -> Iterator[Report]:
+    """Kill each system again and again."""
+    for name in asked.system:
+        yield run_kills(name, Kills(kills=asked.times, seed=asked.seed), progress)
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     main = argparse.ArgumentParser(prog="campaign", description=__doc__)
-    campaigns = main.add_subparsers(required=True, metavar="load | double-clicks")
+    campaigns = main.add_subparsers(required=True, metavar="load | double-clicks | kills")
     under_load = _campaign(campaigns.add_parser("load", help="what a service does all day"), load, connections=4)
     under_load.add_argument("--minutes", type=_more_than_nothing(float), default=1.0, help="how long, on each database")
     under_load.add_argument("--processes", type=_more_than_nothing(int), default=4)
@@ -54,6 +61,12 @@ def parser() -> argparse.ArgumentParser:
     )
     twice.add_argument("--pairs", type=_more_than_nothing(int), default=10_000, help="how many cards are clicked twice")
     twice.add_argument("--store", nargs="+", choices=STORES, default=list(STORES), help="which stores, one by one")
+    killed = campaigns.add_parser("kills", help="a server that is killed in the middle of its calls")
+    killed.set_defaults(run=kills)
+    killed.add_argument("--times", type=_more_than_nothing(int), default=500, help="how often each is killed")
+    killed.add_argument("--system", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="which systems, one by one")
+    killed.add_argument("--seed", type=int, default=0, help="what is drawn; where a kill hits is not")
+    killed.add_argument("--format", choices=("text", "json"), default="text")
     return main
 
 

@@ -1,0 +1,99 @@
+"""A server that is killed hundreds of times, in every phase of a call, and asked again; and one that does not bear it."""
+
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from keyturn_testing.record import PROFILES, Record
+from keyturn_testing.running import Run
+from keyturn_testing.smoke import smoke
+from keyturn_testing.systems.adapters import open_system
+from keyturn_testing.systems.base import System
+from telling import Progress, Report
+
+KEYTURN = Path(sys.executable).parent / "keyturn"
+SYSTEMS: Mapping[str, str] = {
+    "sqlite": f"stdio:{KEYTURN} serve sqlite --stdio",
+    "http": f"served:{KEYTURN} serve sqlite --http --port 0",
+    "effect-before-status": f"stdio:{KEYTURN} serve mutant:effect-before-status --stdio",
+}
+"""What is killed, by the name that it has here; the last one must be caught."""
+
+CAUGHT = frozenset({"effect-before-status"})
+PHASES = ("idle", "reading", "writing", "committing", "committed")
+"""Where a process that we serve can be; each must have been hit."""
+
+_TIME_LIMIT_SECONDS = 30.0
+
+
+@frozen(kw_only=True)
+class Kills:
+    """How often each system is killed, and what is drawn."""
+
+    kills: int = 500
+    seed: int = 0
+
+
+def run_kills(name: str, wanted: Kills, progress: Progress) -> Report:
+    """Kill one system as often as is wanted, and hold it to everything that it claims each time."""
+    with tempfile.TemporaryDirectory(prefix="keyturn-kills-") as folder:
+        system = open_system(SYSTEMS[name], data=Path(folder), time_limit=_TIME_LIMIT_SECONDS)
+        try:
+            record = _held(system, name, wanted, progress)
+        finally:
+            progress.clear()
+            system.close()
+    return _report(name, record, wanted)
+
+
+def _held(system: System, name: str, wanted: Kills, progress: Progress) -> Record:
+    found = smoke(system)
+    assert found.description is not None, found.problems
+    profile = evolve(PROFILES["deep"], crashes=wanted.kills)
+
+    def told(record: Record, doing: str) -> None:
+        progress(f"{name}: {doing}, {record.kills.count} kills, {len(record.failures)} failures")
+
+    engines = ("crashes",)
+    run = Run(
+        system, found.description, found.claims, profile=profile, seed=wanted.seed, engines=engines, progress=told
+    )
+    return run.run()
+
+
+def _report(name: str, record: Record, wanted: Kills) -> Report:
+    kills = record.kills
+    broken = sorted({each.requirement for failure in record.failures for each in failure.finding.broken})
+    wrong = [f"nothing was killed while it was {phase}" for phase in PHASES if not kills.phases[phase]]
+    if record.breakdown is not None:
+        wrong.append(f"it broke down: {record.breakdown.message}")
+    if name in CAUGHT:
+        wrong = [] if broken else [f"{kills.count} kills did not show that it is wrong"]
+    else:
+        wrong += [f"{failure.finding.primary}: {failure.finding.broken[0].seen}" for failure in record.failures]
+    phases = ", ".join(f"{kills.phases[phase]} {phase}" for phase in PHASES)
+    operations = ", ".join(f"{count} in {method}" for method, count in kills.operations.most_common())
+    return Report(
+        title=f"kills: {name}, seed {wanted.seed}",
+        facts=(
+            ("killed", f"{kills.count} times (SIGKILL), {kills.unheard} with a reply that nobody heard"),
+            ("where", phases),
+            ("in", operations),
+            ("judged", f"{record.counts.steps} steps, {len(record.failures)} failures"),
+            ("broken", ", ".join(broken) or "nothing"),
+        ),
+        figures={
+            "kills": kills.count,
+            "unheard": kills.unheard,
+            "phases": {phase: kills.phases[phase] for phase in PHASES},
+            "operations": dict(kills.operations),
+            "steps": record.counts.steps,
+            "broken": broken,
+        },
+        wrong=wrong,
+        interrupted=record.interrupted,
+        good="caught" if name in CAUGHT else "holds",
+    )
