@@ -53,10 +53,10 @@ MOST_FAILURES = 20
 GENERATED = "generated"
 """The name of all races that are generated, where they are counted."""
 
-MOST_KILLS = 80
+MOST_KILLS = 50
 """How many kills the shrinking of one trace may take: after each the system is started again."""
 
-TRIES_OF_A_KILL = 8
+TRIES_OF_A_KILL = 5
 """How often a shorter trace with a kill is taken, each time with another moment, to see whether it still shows something."""
 
 MOST_TRIES_OF_A_RACE = 40
