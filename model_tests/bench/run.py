@@ -18,6 +18,7 @@ from generating import of_the_engine
 from kills import of_the_mutants
 from launching import require_tools
 from measuring import Table
+from orders import of_the_orders
 from page import PAGE, with_sections
 from transitions import of_the_table
 from transports import of_the_transports
@@ -31,6 +32,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "transports": of_the_transports,
     "clicks": of_clicks,
     "mutants": of_the_mutants,
+    "orders": of_the_orders,
     "two-phase": of_two_phase,
     "card-world": of_the_card_world,
 }

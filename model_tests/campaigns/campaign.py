@@ -3,7 +3,8 @@
 `load` lets processes do on one store what a service does all day; `double-clicks` lets two processes click the same option of the
 same card at the same moment, on the store that ships and on one that checks and then acts, which must be caught. Both run on
 SQLite and on PostgreSQL, with commits that wait for the disk. `kills` kills a server hundreds of times, in every phase of a call.
-Exit codes: 0 it holds, 1 something is wrong, 2 it was ended before its time, or could not begin.
+`mutants` says how surely the durable mutants are caught. Exit codes: 0 it holds, 1 something is wrong, 2 it was ended before its
+time, or could not begin.
 """
 
 import argparse
@@ -11,10 +12,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
+from catching import Catching, run_catching
 from clicking import Clicks, run_double_clicks
 from crew import Broke
 from keyturn_sql.database import NotOurs
 from keyturn_testing.files import complain, say
+from keyturn_testing.mutants.durable import DURABLE_MUTANTS
 from keyturn_testing.postgres_server import NoServer
 from killing import SYSTEMS, Kills, run_kills
 from loading import Load, run_load
@@ -48,10 +51,16 @@ def kills(asked: argparse.Namespace, progress: Progress) -> Iterator[Report]:
         yield run_kills(name, Kills(kills=asked.times, seed=asked.seed), progress)
 
 
+def mutants(asked: argparse.Namespace, progress: Progress) -> Iterator[Report]:
+    """Catch each durable mutant, by several seeds."""
+    for name in asked.mutant:
+        yield run_catching(name, Catching(runs=asked.runs, kills=asked.kills), progress)
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     main = argparse.ArgumentParser(prog="campaign", description=__doc__)
-    campaigns = main.add_subparsers(required=True, metavar="load | double-clicks | kills")
+    campaigns = main.add_subparsers(required=True, metavar="load | double-clicks | kills | mutants")
     under_load = _campaign(campaigns.add_parser("load", help="what a service does all day"), load, connections=4)
     under_load.add_argument("--minutes", type=_more_than_nothing(float), default=1.0, help="how long, on each database")
     under_load.add_argument("--processes", type=_more_than_nothing(int), default=4)
@@ -67,6 +76,14 @@ def parser() -> argparse.ArgumentParser:
     killed.add_argument("--system", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="which systems, one by one")
     killed.add_argument("--seed", type=int, default=0, help="what is drawn; where a kill hits is not")
     killed.add_argument("--format", choices=("text", "json"), default="text")
+    caught = campaigns.add_parser("mutants", help="how surely the durable mutants are caught")
+    caught.set_defaults(run=mutants)
+    caught.add_argument("--runs", type=_more_than_nothing(int), default=20, help="by how many seeds each is asked")
+    caught.add_argument("--kills", type=_more_than_nothing(int), default=200, help="at most, of one run")
+    caught.add_argument(
+        "--mutant", nargs="+", choices=DURABLE_MUTANTS, default=list(DURABLE_MUTANTS), help="which ones"
+    )
+    caught.add_argument("--format", choices=("text", "json"), default="text")
     return main
 
 

@@ -34,13 +34,17 @@ for `card.present`. It takes keyword arguments and returns a mapping, or an attr
 awaitable. `keyturn.port.Port` is the whole list as a `typing.Protocol`. What the object does not offer it leaves out, or
 raises `keyturn.errors.Unsupported`. `keyturn.errors.OperationFailed(message, definite=...)` says that an operation failed.
 Any other exception is a crash of the system. `restart` is a method like the others. `close`, if there is one, is called at the
-end.
+end. Where `parallel` is claimed, a synchronous object is called from several threads: the same one, or those that its method
+`beside` returns, on the same data. An object that says `takes_turns = True` is called by one thread at a time.
 
 **Over stdio.** The system is a command. It reads JSON-RPC 2.0 requests from its standard input and writes one answer to each,
 in order, to its standard output: one JSON object in UTF-8 on each line. Standard error is its own log, and its end is shown
 with a breakdown. One request is sent at a time, with its parameters by name and an integer as its `id`.
 
 - `KEYTURN_DATA` in its environment names a folder of this run, empty at first. What must survive a restart belongs there.
+- Where `parallel` is claimed, several processes of the same command run at once with the same folder.
+- `KEYTURN_PHASE` names a file of 32 bytes. A process may map it into its memory and write there how far it is, as one word
+  filled up with spaces; [the report of crashes](../guide/races-and-crashes.md) then counts by these words.
 - `restart` is never sent. The process is killed (SIGKILL) with all that it started, and the same command is started again
   with the same folder.
 - The end of its input asks the process to end. Two seconds later it is killed.
@@ -52,8 +56,8 @@ with a breakdown. One request is sent at a time, with its parameters by name and
 too.
 
 - Any other status, a redirect, a `Content-Encoding` and more bytes than were announced break the conversation down.
-- One connection is kept alive, and one request is sent at a time. The server may close the connection between two calls. A
-  request whose answer is lost is never sent again.
+- One connection is kept alive, and one request is sent at a time; where `parallel` is claimed, several connections at once.
+  The server may close a connection between two calls. A request whose answer is lost is never sent again.
 - A server that ends, resets or closes the connection in the middle of a call has crashed.
 - `restart` is a call like the others, also after a crash, and is answered when the system is there again on its data. For as
   long as a call may take, the suite tries to reach it.
