@@ -6,6 +6,7 @@ pytest imports it in every project in which Keyturn is installed, so it imports 
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -43,6 +44,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="10",
         help="How long the system may take for one call (default: 10).",
     )
+    # Hidden, as the same options of `keyturn check` are: a smaller run, for tests of the plugin itself.
+    group.addoption("--keyturn-examples", type=int, help=argparse.SUPPRESS)
+    group.addoption("--keyturn-steps", type=int, help=argparse.SUPPRESS)
+    group.addoption("--keyturn-engine", action="append", default=[], help=argparse.SUPPRESS)
     parser.addini("keyturn_system", "The system of the fixtures, where --keyturn names none.", default="")
 
 

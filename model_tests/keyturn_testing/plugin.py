@@ -23,9 +23,10 @@ from keyturn_testing.by_hand import SystemByHand
 from keyturn_testing.commands.asking import Unfit, fit, opened, portable
 from keyturn_testing.commands.check import read_or_refuse, selection
 from keyturn_testing.commands.options import seconds_of, seed_of
+from keyturn_testing.engines import ENGINES
 from keyturn_testing.files import write_whole
 from keyturn_testing.known import Lists, reasons_for
-from keyturn_testing.record import PROFILES, Profile, Record
+from keyturn_testing.record import PROFILES, Profile, Record, smaller
 from keyturn_testing.reports.told import IN_VAIN, STALE, in_full, troubles
 from keyturn_testing.reports.verdict import Judgement, Status, judgements, listed_in_vain, stale
 from keyturn_testing.running import Run
@@ -49,6 +50,7 @@ class Asked:
 
     adapter: str
     profile: Profile
+    engines: tuple[str, ...]
     seed: int
     time_limit: float
     selected: frozenset[str]
@@ -101,7 +103,8 @@ def configure(config: pytest.Config, shared: str | None) -> None:
         raise pytest.UsageError(*problems)
     config.stash[_ASKED] = Asked(
         adapter=str(config.getoption("keyturn")),
-        profile=PROFILES[profile],
+        profile=smaller(PROFILES[profile], config.getoption("keyturn_examples"), config.getoption("keyturn_steps")),
+        engines=tuple(config.getoption("keyturn_engine")) or ENGINES,
         seed=seed,
         time_limit=limit,
         selected=selected,
@@ -254,6 +257,7 @@ def _run(asked: Asked) -> Mapping[str, Result]:
                 found.description,
                 found.claims,
                 profile=asked.profile,
+                engines=asked.engines,
                 seed=asked.seed,
                 selected=asked.selected,
             ).run()

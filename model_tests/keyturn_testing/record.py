@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from keyturn.capabilities import Claims
 from keyturn.handshake import Description
@@ -44,6 +44,17 @@ PROFILES: Mapping[str, Profile] = {
     )
 }
 """The budgets that a run can have."""
+
+
+def smaller(profile: Profile, examples: int | None, steps: int | None) -> Profile:
+    """Return a budget cut to so many examples of so many steps, and to no more generated races and crashes than examples.
+
+    The races that ship are taken as often as ever: one that never overlaps exercises nothing.
+    """
+    if examples is not None:
+        races, crashes = min(examples, profile.races), min(examples, profile.crashes)
+        profile = evolve(profile, examples=examples, races=races, crashes=crashes)
+    return profile if steps is None else evolve(profile, steps=steps)
 
 
 @frozen(kw_only=True)

@@ -118,18 +118,23 @@ def check(**wanted: object) -> int:
 
 
 def run_check(wanted: Wanted) -> int:
-    """Check a system as wanted and return the exit code; raise `Unfit` when nothing can be judged."""
+    """Check a system as wanted and return the exit code; raise `Unfit` when nothing can be judged.
+
+    What was written is read first, so that a slip in it is answered before the engines are imported.
+    """
+    selected = selection(wanted.requirements)
+    return _checked(wanted, selected, read_or_refuse(wanted.known_failing, wanted.flaky))
+
+
+def _checked(wanted: Wanted, selected: frozenset[str], lists: "Lists") -> int:
     from keyturn_testing.commands.asking import Unfit, fit, opened, portable
     from keyturn_testing.files import complain
     from keyturn_testing.known import reasons_for
     from keyturn_testing.progress import watching
-    from keyturn_testing.record import PROFILES
+    from keyturn_testing.record import PROFILES, smaller
     from keyturn_testing.running import Run
 
-    profile = PROFILES[wanted.profile]
-    profile = evolve(profile, examples=wanted.examples or profile.examples, steps=wanted.steps or profile.steps)
-    selected = selection(wanted.requirements)
-    lists = read_or_refuse(wanted.known_failing, wanted.flaky)
+    profile = smaller(PROFILES[wanted.profile], wanted.examples, wanted.steps)
     try:
         with opened(wanted.adapter, wanted.time_limit) as at:
             found = fit(at)

@@ -9,12 +9,20 @@ from shutil import copy
 
 import pytest
 
+from keyturn_testing.engines import ENGINES
+
 Finished = subprocess.CompletedProcess[str]
 Keyturn = Callable[..., Finished]
 
 COMMAND = (sys.executable, "-m", "keyturn_testing.main")
 SMALL = ("--examples", "2", "--steps", "12", "--quiet")
-"""A budget that takes a second."""
+"""A small budget for everything that a check asks."""
+
+ALONE = (*SMALL, *(part for each in ENGINES if each != "races" for part in ("--engine", each)))
+"""The same for all but races: how their calls overlap depends on the machine, and all else is the same each time."""
+
+ONCE = ("--engine", "scenarios", "--quiet")
+"""Each requirement once, by its scenario: for a test of what becomes of verdicts, and not of how they are found."""
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:

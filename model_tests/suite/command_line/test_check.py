@@ -5,7 +5,7 @@ from pathlib import Path
 
 from keyturn_specs.catalogue import REQUIREMENTS
 
-from .conftest import SMALL, Keyturn
+from .conftest import ALONE, ONCE, SMALL, Keyturn
 
 TWICE = "python:faulty_stores:PaysTwice"
 TRACE = "I14.1-card.respond.json"
@@ -50,7 +50,7 @@ class TestVerdicts:
 
     def test_only_what_was_asked_for(self, keyturn: Keyturn) -> None:
         """A family can be judged alone, and what was left out is not in the report."""
-        ended = keyturn("check", TWICE, "--requirement", "i13", *SMALL, "--format", "json")
+        ended = keyturn("check", TWICE, "--requirement", "i13", *ONCE, "--format", "json")
         assert ended.returncode == 0
         family = [each.id for each in REQUIREMENTS if each.family == "I13"]
         assert [each["id"] for each in json.loads(ended.stdout)["requirements"]] == family
@@ -64,7 +64,7 @@ class TestReports:
         written = []
         for seed in ("1", "2"):
             output = ("--format", "json", "--output", f"{seed}.json", "--traces", seed)
-            ended = keyturn("check", TWICE, *SMALL, *output, env={"PYTHONHASHSEED": seed})
+            ended = keyturn("check", TWICE, *ALONE, *output, env={"PYTHONHASHSEED": seed})
             assert (ended.returncode, ended.stdout) == (1, "")
             written.append(((place / f"{seed}.json").read_bytes(), (place / seed / TRACE).read_bytes()))
         assert written[0] == written[1]
@@ -90,7 +90,7 @@ class TestReports:
 
     def test_a_random_seed_is_said(self, keyturn: Keyturn) -> None:
         """`--seed random` draws a seed, and the report names it."""
-        arguments = ("check", "reference", *SMALL, "--seed", "random", "--format", "json", "--engine", "scenarios")
+        arguments = ("check", "reference", *ONCE, "--seed", "random", "--format", "json")
         assert json.loads(keyturn(*arguments).stdout)["seed"] > 0
 
 
@@ -99,7 +99,7 @@ class TestBlame:
 
     def test_a_crash(self, keyturn: Keyturn, place: Path) -> None:
         """After the smoke test a crash is the system's failure; the call is named, and the example can be replayed."""
-        ended = keyturn("check", "python:faulty_stores:Crashes", *SMALL)
+        ended = keyturn("check", "python:faulty_stores:Crashes", *ONCE)
         assert ended.returncode == 1
         assert "The system crashed" in ended.stdout
         assert r"card.respond raised RuntimeError: \x1b[31mred\u202e (faulty_stores.py:" in ended.stdout
@@ -137,7 +137,7 @@ class TestBlame:
 
     def test_an_answer_that_breaks_its_schema(self, keyturn: Keyturn) -> None:
         """It is the system's failure: the report says where, what stands there and what was expected."""
-        ended = keyturn("check", "python:faulty_stores:AnswersAnotherShape", *SMALL)
+        ended = keyturn("check", "python:faulty_stores:AnswersAnotherShape", *ONCE)
         assert ended.returncode == 1
         said = " ".join(ended.stdout.split())
         assert "The system broke the protocol" in said

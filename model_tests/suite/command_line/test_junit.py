@@ -16,7 +16,7 @@ from keyturn_testing.reports.verdict import Verdict, verdict
 from keyturn_testing.smoke import Smoke
 from keyturn_testing.systems.base import Breakdown
 
-from .conftest import SMALL, Keyturn
+from .conftest import ONCE, Keyturn
 from .junit import problems
 from .test_verdict import failure, record
 
@@ -186,13 +186,13 @@ class TestCommand:
         written = []
         for seed in ("1", "2"):
             output = ("--format", "junit", "--output", f"{seed}.xml")
-            ended = keyturn("check", TWICE, *SMALL, *output, env={"PYTHONHASHSEED": seed})
+            ended = keyturn("check", TWICE, *ONCE, *output, env={"PYTHONHASHSEED": seed})
             assert (ended.returncode, ended.stdout) == (1, "")
             written.append((place / f"{seed}.xml").read_text("utf-8"))
         assert written[0] == written[1]
         assert str(place) not in written[0]
         red = {name: outcome(each)[1] for name, each in cases(written[0]).items() if outcome(each)[0] != "passed"}
-        as_json = json.loads(keyturn("check", TWICE, *SMALL, "--format", "json").stdout)
+        as_json = json.loads(keyturn("check", TWICE, *ONCE, "--format", "json").stdout)
         assert red == {each["id"]: each["status"] for each in as_json["requirements"] if each["status"] != "passed"}
         assert (red["I14.1"], "acme answers card A again" in written[0]) == ("failed", True)
 
@@ -204,7 +204,7 @@ class TestCommand:
 
     def test_replay(self, keyturn: Keyturn) -> None:
         """A replayed trace is one case: failed where it breaks something, passed where it does not."""
-        keyturn("check", TWICE, *SMALL)
+        keyturn("check", TWICE, *ONCE)
         trace = "I14.1-card.respond.json"
         again = keyturn("replay", f"keyturn-traces/{trace}", TWICE, "--format", "junit")
         assert again.returncode == 1

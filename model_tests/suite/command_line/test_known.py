@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import SMALL, Keyturn
+from .conftest import ONCE, Keyturn
 
 TWICE = "python:faulty_stores:PaysTwice"
 CLAIMS_LITTLE = "python:faulty_stores:ClaimsLittle"
@@ -23,38 +23,38 @@ def written(place: Path, text: str, name: str = "known.toml") -> str:
 def test_a_known_failure_does_not_break_the_verdict(keyturn: Keyturn, place: Path) -> None:
     """It is asked, reported with its reason, and the run holds all the same."""
     known = written(place, KNOWN)
-    ended = keyturn("check", TWICE, "--requirement", "I14.1", "--known-failing", known, *SMALL, "--format", "json")
+    ended = keyturn("check", TWICE, "--requirement", "I14.1", "--known-failing", known, *ONCE, "--format", "json")
     report = json.loads(ended.stdout)
     (judged,) = report["requirements"]
     assert (ended.returncode, report["verdict"]) == (0, "holds")
     assert judged["status"] == "known_failing"
     assert judged["reason"] == "paid twice since May (https://example.org/7)"
     assert judged["failures"]
-    told = keyturn("check", TWICE, "--requirement", "I14.1", "--known-failing", known, *SMALL)
+    told = keyturn("check", TWICE, "--requirement", "I14.1", "--known-failing", known, *ONCE)
     assert "save the known failures" in told.stdout
 
 
 def test_another_failure_still_breaks_it(keyturn: Keyturn, place: Path) -> None:
     """Only what is on the list is known."""
     known = written(place, KNOWN.replace("I14.1", "I5.1"))
-    ended = keyturn("check", TWICE, "--requirement", "I14.1", "--known-failing", known, *SMALL)
+    ended = keyturn("check", TWICE, "--requirement", "I14.1", "--known-failing", known, *ONCE)
     assert ended.returncode == 1
 
 
 def test_a_known_failure_that_passes_breaks_it(keyturn: Keyturn, place: Path) -> None:
     """A list that is out of date hides the next failure."""
     known = written(place, KNOWN)
-    ended = keyturn("check", "reference", "--known-failing", known, *SMALL)
+    ended = keyturn("check", "reference", "--known-failing", known, *ONCE)
     assert ended.returncode == 1
     assert "I14.1 is a known failure, and it passed" in ended.stdout
-    as_json = keyturn("check", "reference", "--known-failing", known, *SMALL, "--format", "json")
+    as_json = keyturn("check", "reference", "--known-failing", known, *ONCE, "--format", "json")
     assert json.loads(as_json.stdout)["stale_known_failures"] == ["I14.1"]
 
 
 def test_a_known_failure_of_another_system_is_not_meant(keyturn: Keyturn, place: Path) -> None:
     """A failure may be known of one system only."""
     known = written(place, KNOWN + 'system = "another"\n')
-    assert keyturn("check", "reference", "--known-failing", known, *SMALL).returncode == 0
+    assert keyturn("check", "reference", "--known-failing", known, *ONCE).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_known_failure_of_another_system_is_not_meant(keyturn: Keyturn, place:
 )
 def test_a_list_that_cannot_be_used_is_refused(keyturn: Keyturn, place: Path, text: str, says: str) -> None:
     """Before anything is asked, with what is wrong and where: exit 2."""
-    ended = keyturn("check", "reference", "--known-failing", written(place, text), *SMALL)
+    ended = keyturn("check", "reference", "--known-failing", written(place, text), *ONCE)
     assert ended.returncode == 2
     assert says in " ".join(ended.stderr.split())
 
@@ -80,13 +80,13 @@ def test_a_list_that_cannot_be_used_is_refused(keyturn: Keyturn, place: Path, te
 def test_what_is_known_and_not_claimed_breaks_it(keyturn: Keyturn, place: Path) -> None:
     """It can neither fail nor pass, so it would stand on the list for ever."""
     known = written(place, KNOWN.replace("I14.1", "I5.1"))
-    ended = keyturn("check", CLAIMS_LITTLE, "--known-failing", known, *SMALL)
+    ended = keyturn("check", CLAIMS_LITTLE, "--known-failing", known, *ONCE)
     assert ended.returncode == 1
     assert "I5.1 is on the list of known failures, and the system does not claim it" in " ".join(ended.stdout.split())
-    as_json = keyturn("check", CLAIMS_LITTLE, "--known-failing", known, *SMALL, "--format", "json")
+    as_json = keyturn("check", CLAIMS_LITTLE, "--known-failing", known, *ONCE, "--format", "json")
     assert json.loads(as_json.stdout)["listed_not_claimed"] == ["I5.1"]
     flaky = written(place, FLAKY.replace("I14.1", "I5.1"), "flaky.toml")
-    ended = keyturn("check", CLAIMS_LITTLE, "--flaky", flaky, *SMALL)
+    ended = keyturn("check", CLAIMS_LITTLE, "--flaky", flaky, *ONCE)
     assert ended.returncode == 1
     assert "I5.1 is on the list of the flaky, and the system does not claim it" in " ".join(ended.stdout.split())
 
@@ -97,14 +97,14 @@ class TestFlaky:
     def test_its_failing_decides_nothing(self, keyturn: Keyturn, place: Path) -> None:
         """The status is what happened, the mark stands beside it, and the run holds."""
         flaky = written(place, FLAKY, "flaky.toml")
-        ended = keyturn("check", TWICE, "--requirement", "I14.1", "--flaky", flaky, *SMALL, "--format", "json")
+        ended = keyturn("check", TWICE, "--requirement", "I14.1", "--flaky", flaky, *ONCE, "--format", "json")
         report = json.loads(ended.stdout)
         (judged,) = report["requirements"]
         assert (ended.returncode, report["verdict"]) == (0, "holds")
         assert (judged["status"], judged["flaky"]) == ("failed", True)
         assert judged["reason"] == "a race in the driver (https://example.org/7)"
         assert judged["failures"]
-        told = keyturn("check", TWICE, "--requirement", "I14.1", "--flaky", flaky, *SMALL).stdout
+        told = keyturn("check", TWICE, "--requirement", "I14.1", "--flaky", flaky, *ONCE).stdout
         assert "failed (flaky)" in told
         assert "I14.1 is flaky: a race in the driver" in told
         assert "1 requirement: 1 failed (flaky)" in told
@@ -113,11 +113,11 @@ class TestFlaky:
     def test_its_passing_decides_nothing(self, keyturn: Keyturn, place: Path) -> None:
         """It never goes stale."""
         flaky = written(place, FLAKY, "flaky.toml")
-        ended = keyturn("check", "reference", "--flaky", flaky, *SMALL)
+        ended = keyturn("check", "reference", "--flaky", flaky, *ONCE)
         assert ended.returncode == 0
         assert "passed (flaky)" in ended.stdout
         assert "a race in the driver" in ended.stdout
-        report = json.loads(keyturn("check", "reference", "--flaky", flaky, *SMALL, "--format", "json").stdout)
+        report = json.loads(keyturn("check", "reference", "--flaky", flaky, *ONCE, "--format", "json").stdout)
         marked = [each for each in report["requirements"] if "flaky" in each]
         assert [(each["id"], each["status"]) for each in marked] == [("I14.1", "passed")]
 
@@ -125,7 +125,7 @@ class TestFlaky:
         """Only what is on the list is excused, and only for the system that it names."""
         for text in (FLAKY.replace("I14.1", "I5.1"), FLAKY + 'system = "another"\n'):
             flaky = written(place, text, "flaky.toml")
-            ended = keyturn("check", TWICE, "--requirement", "I14.1", "--flaky", flaky, *SMALL)
+            ended = keyturn("check", TWICE, "--requirement", "I14.1", "--flaky", flaky, *ONCE)
             assert ended.returncode == 1
 
     def test_both_lists(self, keyturn: Keyturn, place: Path) -> None:
@@ -133,7 +133,7 @@ class TestFlaky:
         known = written(place, KNOWN + 'system = "reference"\n')
         flaky = written(place, FLAKY + 'system = "another"\n', "flaky.toml")
         lists = ("--known-failing", known, "--flaky", flaky)
-        assert keyturn("check", TWICE, "--requirement", "I14.1", *lists, *SMALL).returncode == 0
+        assert keyturn("check", TWICE, "--requirement", "I14.1", *lists, *ONCE).returncode == 0
 
     @pytest.mark.parametrize("systems", [("", ""), ('system = "reference"\n', ""), ("", 'system = "reference"\n')])
     def test_a_requirement_in_both_lists_is_refused(
@@ -142,7 +142,7 @@ class TestFlaky:
         """A known failure always fails, and what is flaky does not; no system means any."""
         known = written(place, KNOWN + systems[0])
         flaky = written(place, FLAKY + systems[1], "flaky.toml")
-        ended = keyturn("check", "reference", "--known-failing", known, "--flaky", flaky, *SMALL)
+        ended = keyturn("check", "reference", "--known-failing", known, "--flaky", flaky, *ONCE)
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "I14.1 is in" in ended.stderr
         assert "known.toml too" in ended.stderr
@@ -153,7 +153,7 @@ class TestFlaky:
             place, KNOWN + KNOWN + KNOWN.replace("I14.1", "I14.11") + KNOWN.replace("paid twice since May", "")
         )
         flaky = written(place, FLAKY + FLAKY.replace("I14.1", "E99").replace("a race in the driver", ""), "flaky.toml")
-        ended = keyturn("check", "reference", "--known-failing", known, "--flaky", flaky, *SMALL)
+        ended = keyturn("check", "reference", "--known-failing", known, "--flaky", flaky, *ONCE)
         assert ended.returncode == 2
         lines = [each.strip() for each in ended.stderr.splitlines() if each.startswith("  * ")]
         says = (
@@ -188,7 +188,7 @@ class TestFiles:
     ) -> None:
         """Binary, endless, deep and foreign files are refused with their name."""
         (place / "list.toml").write_bytes(content)
-        ended = keyturn("check", "reference", option, "list.toml", *SMALL)
+        ended = keyturn("check", "reference", option, "list.toml", *ONCE)
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "list.toml" in ended.stderr
         assert says in ended.stderr
@@ -198,14 +198,14 @@ class TestFiles:
     def test_no_file(self, keyturn: Keyturn, place: Path) -> None:
         """A name that is not there, and a folder."""
         for name, says in (("nowhere.toml", "does not exist"), (".", "is a directory")):
-            ended = keyturn("check", "reference", "--flaky", name, *SMALL)
+            ended = keyturn("check", "reference", "--flaky", name, *ONCE)
             assert ended.returncode == 2
             assert says in ended.stderr
             assert "Traceback" not in ended.stderr
 
     def test_a_file_without_end(self, keyturn: Keyturn) -> None:
         """A device that never ends is read up to the limit."""
-        ended = keyturn("check", "reference", "--flaky", "/dev/zero", *SMALL)
+        ended = keyturn("check", "reference", "--flaky", "/dev/zero", *ONCE)
         assert ended.returncode == 2
         assert "is larger than" in ended.stderr
 
@@ -213,4 +213,4 @@ class TestFiles:
         """Nothing is known, and nothing is flaky: the day on which the last failure was mended."""
         (place / "empty.toml").touch()
         lists = ("--known-failing", "empty.toml", "--flaky", "empty.toml")
-        assert keyturn("check", "reference", *lists, *SMALL).returncode == 0
+        assert keyturn("check", "reference", *lists, *ONCE).returncode == 0

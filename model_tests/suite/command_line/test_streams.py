@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import COMMAND, SMALL, Keyturn, environment
+from .conftest import COMMAND, ONCE, SMALL, Keyturn, environment
 
 
 def wait_for(file: Path, process: "subprocess.Popen[str]") -> str:
@@ -54,8 +54,8 @@ def test_being_asked_to_end_while_a_call_hangs(place: Path, number: signal.Signa
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("check", "reference", *SMALL), 0),
-        (("check", "python:faulty_stores:PaysTwice", *SMALL, "--format", "json"), 1),
+        (("check", "reference", *ONCE), 0),
+        (("check", "python:faulty_stores:PaysTwice", *ONCE, "--format", "json"), 1),
         (("list", "scenarios"), 0),
         (("--help",), 0),
     ],
@@ -131,7 +131,7 @@ def test_no_color(place: Path) -> None:
 
 def test_a_narrow_terminal(keyturn: Keyturn) -> None:
     """With 40 columns no line is longer, save for the one that is to be copied."""
-    lines = keyturn("check", "python:faulty_stores:PaysTwice", *SMALL, env={"COLUMNS": "40"}).stdout.splitlines()
+    lines = keyturn("check", "python:faulty_stores:PaysTwice", *ONCE, env={"COLUMNS": "40"}).stdout.splitlines()
     assert lines
     assert all(len(each) <= 40 for each in lines if "keyturn replay" not in each)
 
@@ -139,7 +139,7 @@ def test_a_narrow_terminal(keyturn: Keyturn) -> None:
 def test_an_encoding_that_has_only_ascii(keyturn: Keyturn) -> None:
     """Arrows and dots are spelled where the encoding has none."""
     narrow = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    written = keyturn("check", "python:faulty_stores:PaysTwice", *SMALL, env=narrow).stdout
+    written = keyturn("check", "python:faulty_stores:PaysTwice", *ONCE, env=narrow).stdout
     assert written.isascii()
     assert "-> accepted: command 1" in written
 

@@ -10,6 +10,12 @@ import pytest
 
 from keyturn_specs.catalogue import REQUIREMENTS
 
+SCENARIOS = ("--keyturn-engine", "scenarios")
+"""For a test that needs some verdicts of a run, and not everything that a run asks: two seconds."""
+
+EVERY = (*SCENARIOS, "--keyturn-engine", "races", "--keyturn-examples", "1")
+"""For a test that needs the verdict of every requirement."""
+
 
 def ran(folder: Path, *arguments: str, cache: bool = False) -> "subprocess.CompletedProcess[str]":
     """Run pytest in an empty folder."""
@@ -28,7 +34,7 @@ def test_one_test_a_requirement_passes_on_the_reference(tmp_path: Path) -> None:
 
 def test_a_requirement_can_be_selected(tmp_path: Path) -> None:
     """`-k` selects by the id."""
-    done = ran(tmp_path, "--keyturn", "mutant:stranger-answers", "-k", "I14 or I13", "-q")
+    done = ran(tmp_path, "--keyturn", "mutant:stranger-answers", *EVERY, "-k", "I14 or I13", "-q")
     assert done.returncode == 0, done.stdout
     chosen = [each for each in REQUIREMENTS if "I14" in each.id or "I13" in each.id]
     assert f"{len(chosen)} passed" in done.stdout
@@ -36,7 +42,7 @@ def test_a_requirement_can_be_selected(tmp_path: Path) -> None:
 
 def test_a_failure_tells_its_story(tmp_path: Path) -> None:
     """A failing requirement shows the sentence and the steps, and no traceback."""
-    done = ran(tmp_path, "--keyturn", "mutant:stranger-answers", "-k", "I19.1", "-q")
+    done = ran(tmp_path, "--keyturn", "mutant:stranger-answers", *SCENARIOS, "-k", "I19.1", "-q")
     assert done.returncode == 1
     assert "A foreign account or conversation" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
@@ -122,7 +128,7 @@ class TestSelection:
 
     def test_last_failed_and_junit(self, place: Path) -> None:
         """What failed is run again alone, `-x` ends at it, and pytest's own report names it."""
-        system = ("--keyturn", "mutant:stranger-answers")
+        system = ("--keyturn", "mutant:stranger-answers", *SCENARIOS)
         done = ran(place, *system, "keyturn::I19.1", "keyturn::I14.1", "--junitxml", "report.xml", cache=True)
         assert done.returncode == 1
         assert "FAILED keyturn::I19.1" in done.stdout
@@ -143,14 +149,15 @@ class TestWorkers:
     @pytest.mark.parametrize("dist", ["load", "loadgroup"])
     def test_it_is_run_once(self, place: Path, dist: str) -> None:
         """However the tests are spread, one process makes one store."""
-        done = ran(place, "--keyturn", "python:stores:Counted", "-n", "2", "--dist", dist, "-q")
+        done = ran(place, "--keyturn", "python:stores:Counted", *EVERY, "-n", "2", "--dist", dist, "-q")
         assert done.returncode == 0, done.stdout
         assert f"{len(REQUIREMENTS) + 1} passed" in done.stdout
         assert len((place / "made").read_text("utf-8").split()) == 1
 
     def test_a_failure_is_told_wherever_it_is_shown(self, place: Path) -> None:
         """A worker that only reads the results shows the story all the same."""
-        done = ran(place, "--keyturn", "mutant:stranger-answers", "-n", "2", "-k", "I19.1 or I14 or I13", "-q")
+        system = ("--keyturn", "mutant:stranger-answers", *SCENARIOS)
+        done = ran(place, *system, "-n", "2", "-k", "I19.1 or I14 or I13", "-q")
         assert done.returncode == 1
         assert "1 failed" in done.stdout
         assert "admissible" in done.stdout
@@ -186,7 +193,7 @@ class TestOptions:
             "".join(f'[[known]]\nrequirement = "{each}"\nreason = "since May"\n' for each in ("I19.1", "L2")), "utf-8"
         )
         (place / "flaky.toml").write_text('[[flaky]]\nrequirement = "I19.1"\nreason = "a race"\n', "utf-8")
-        system = ("--keyturn", "mutant:stranger-answers", "-k", "I19.1 or L2 or L4", "-rx")
+        system = ("--keyturn", "mutant:stranger-answers", *SCENARIOS, "-k", "I19.1 or L2 or L4", "-rx")
         known = ran(place, *system, "--keyturn-known-failing", "known.toml")
         assert known.returncode == 1
         assert "XFAIL keyturn::I19.1 - known to fail: since May" in known.stdout
@@ -219,7 +226,7 @@ def test_coverage_of_the_systems_own_package(tmp_path: Path) -> None:
     )
     for workers in ((), ("-n", "2")):
         arguments = ("--cov=theirs", "--cov-report=term-missing", "--keyturn", "python:theirs.store:Store")
-        done = ran(tmp_path, *arguments, "-k", "I14.1", "-q", *workers)
+        done = ran(tmp_path, *arguments, *SCENARIOS, "-k", "I14.1", "-q", *workers)
         assert done.returncode == 0, done.stdout + done.stderr
         lines = {each.split()[0]: each.split()[1:] for each in done.stdout.splitlines() if each.startswith("theirs")}
         assert lines["theirs/__init__.py"] == ["1", "0", "100%"]
