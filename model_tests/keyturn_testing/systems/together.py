@@ -20,6 +20,8 @@ MOST_LANES = 4
 
 _SWITCHES_SECONDS = 1e-5
 _PATIENCE_SECONDS = 1.0
+_STARTING_SECONDS = 30.0
+"""How long lanes wait for each other at their start: on a busy machine a thread may come late, and that is nobody's fault."""
 
 
 def next_schedule(choices: Sequence[Choice]) -> Schedule | None:
@@ -105,7 +107,7 @@ def _run_lane(
     system: System, requests: Sequence[Request], lane: _Lane, barrier: threading.Barrier, held_back: float
 ) -> None:
     try:
-        barrier.wait(_PATIENCE_SECONDS)
+        barrier.wait(_STARTING_SECONDS)
         if held_back:
             time.sleep(held_back)
         for request in requests:
