@@ -188,16 +188,20 @@ def admissible(world: World, operation: ops.Operation, claims: Claims) -> tuple[
     `claims` are what the system says of itself: they decide whether checks are ordered, answers are replayed and
     commands are deferred. Never empty; raises `KeyError` for an operation that reads history.
     """
+    return tuple(branches_of(world, operation, claims))
+
+
+def branches_of(world: World, operation: ops.Operation, claims: Claims) -> Iterator[Branch]:
+    """Return what is admissible one after the other, for who wants the first alone: the others are not worked out."""
     rule = RULES[type(operation)]
     if not is_sendable_operation(operation):
-        return (refuse(Unfolding(world), RefusalCode.MALFORMED, "I19.6"),)
-    branches = list(afflicted(rule, world, operation, claims))
+        yield refuse(Unfolding(world), RefusalCode.MALFORMED, "I19.6")
+        return
+    yield from afflicted(rule, world, operation, claims)
     for start in () if isinstance(operation, ops.Reset) else lazily_expired(world):
-        branches.extend(
-            evolve(each, happened=(*start.happened, *each.happened))
-            for each in afflicted(rule, start.world, operation, claims)
-        )
-    return (*branches, *_refused_as_nobody(world, operation))
+        for each in afflicted(rule, start.world, operation, claims):
+            yield evolve(each, happened=(*start.happened, *each.happened))
+    yield from _refused_as_nobody(world, operation)
 
 
 def _refused_as_nobody(world: World, operation: ops.Operation) -> Iterator[Branch]:

@@ -6,7 +6,7 @@ text only says that a fault fires at the next operation that it can hit; where n
 A commit that fails is a way for a command to end, and is told in `keyturn.settling`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from attrs import evolve
@@ -50,11 +50,14 @@ _REACHED_BEFORE: Mapping[FaultKind, frozenset[RefusalCode]] = {
 def afflicted(rule: Rule, world: World, operation: ops.Operation, claims: Claims) -> Iterator[Branch]:
     """Return what may happen, with the first armed fault that can hit this operation."""
     armed = next((each for each in world.armed if _can_hit(each, operation)), None)
-    usual = tuple(rule(world, operation, claims))
     if armed is None:
-        yield from usual
-        yield from _no_commit_to_fail(operation, claims, usual)
+        told = []
+        for each in rule(world, operation, claims):
+            told.append(each)
+            yield each
+        yield from _no_commit_to_fail(operation, claims, told)
         return
+    usual = tuple(rule(world, operation, claims))
     later = tuple(rule(world.disarmed(armed), operation, claims))
     if armed.fault in OF_A_CARD:
         yield from _not_checked(armed, world, claims, usual, later)
@@ -80,7 +83,7 @@ def _is_taken(each: Branch) -> bool:
     return any(isinstance(entry, ops.LedgerEntry) and entry.event in TAKES for entry in each.happened)
 
 
-def _no_commit_to_fail(operation: ops.Operation, claims: Claims, usual: tuple[Branch, ...]) -> Iterator[Branch]:
+def _no_commit_to_fail(operation: ops.Operation, claims: Claims, usual: Sequence[Branch]) -> Iterator[Branch]:
     """A fault of a commit may be used up where nothing was to commit: a command that failed by itself reads the same."""
     if not isinstance(operation, ops.CommandSettle if Capability.DEFERRED in claims else ops.CardRespond):
         return

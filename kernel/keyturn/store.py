@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from attrs import evolve, field, frozen
 
-from keyturn.admissible import admissible, lazily_expired
+from keyturn.admissible import branches_of, lazily_expired
 from keyturn.branches import Branch, Outcome, Unheard
 from keyturn.capabilities import ALL_CLAIMS, Claims
 from keyturn.errors import Crashed, OperationFailed
@@ -105,13 +105,23 @@ class Possibility:
 
 def possibilities(state: State, operation: Operation, claims: Claims) -> tuple[Possibility, ...]:
     """Return everything that may happen when this operation meets this state, the reference's choice first."""
+    return tuple(_possibilities(state, operation, claims))
+
+
+def first_possibility(state: State, operation: Operation, claims: Claims) -> Possibility:
+    """Return the reference's choice alone."""
+    return next(_possibilities(state, operation, claims))
+
+
+def _possibilities(state: State, operation: Operation, claims: Claims) -> Iterator[Possibility]:
     if isinstance(operation, ReadEffects | ReadLedger | ReadMetrics):
-        return tuple(_told(each, operation) for each in (state, *lazily_swept(state)))
+        yield _told(state, operation)
+        for swept in lazily_swept(state):
+            yield _told(swept, operation)
+        return
     history = History() if isinstance(operation, Reset) else state.history
-    return tuple(
-        Possibility(each, State(each.world, history.after(each.happened, each.outcome)))
-        for each in admissible(state.world, operation, claims)
-    )
+    for each in branches_of(state.world, operation, claims):
+        yield Possibility(each, State(each.world, history.after(each.happened, each.outcome)))
 
 
 def lazily_swept(state: State) -> Iterator[State]:
@@ -167,4 +177,4 @@ class ReferenceStore(OperationMethods):
 
     def pick(self, operation: Operation) -> Possibility:
         """Return what the store does with an operation as it is: the first possibility."""
-        return possibilities(self.state, operation, self.claims)[0]
+        return first_possibility(self.state, operation, self.claims)

@@ -104,10 +104,13 @@ def _plain(value: object) -> object:
     raise ValueError(f"{type(value).__name__} is no JSON")
 
 
+_SENDABLE = json.JSONEncoder(ensure_ascii=False, default=_plain)
+
+
 def is_sendable(value: object) -> bool:
     """Whether a client may send a JSON value: no U+0000 and no lone surrogate in any string or name, nothing endless."""
     try:
-        written = json.dumps(value, ensure_ascii=False, default=_plain)
+        written = _SENDABLE.encode(value)
         written.encode()
     except (ValueError, RecursionError):
         return False

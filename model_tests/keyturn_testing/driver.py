@@ -81,13 +81,14 @@ class Driver:
         self.raced: Raced | None = None
         self.moment: Callable[[str], float] = lambda method: 0.0
         self.killed: Killed | None = None
+        self._as_read: tuple[Call, Mapping[str, object], ops.Operation] | None = None
         reset = ops.Reset(now=START)
         self._ask(reset, {"now": rfc3339(START)})
         self.oracle.explain(reset, ops.Done(), self.snapshot)
 
     def operation(self, call: Call) -> ops.Operation:
         """Return the operation of a call with its references resolved; raise `Unreadable` for params that do not fit."""
-        return requested(call.operation, cast(Json, self._resolved(call)))
+        return self._read(call)[1]
 
     def foresee(self, call: Call) -> Moment:
         """Return the moment that a call would be, as the reference would take it, without making it."""
@@ -115,8 +116,8 @@ class Driver:
 
     def _alone(self, step: Step) -> Explanation:
         (call,) = step.calls
-        params = self._resolved(call)
-        operation = requested(call.operation, cast(Json, params))
+        params, operation = self._read(call)
+        self._as_read = None
         self.steps.append(step)
         self.on_step(step)
         self.restarted = isinstance(operation, ops.Restart)
@@ -163,6 +164,7 @@ class Driver:
     def _together(self, step: Step, schedule: Schedule) -> Explanation:
         race = self.race(step.calls)
         operations = tuple(map(self.operation, step.calls))
+        self._as_read = None
         lanes, places = lanes_of(step, tuple(cast(Mapping[str, Json], self._resolved(each)) for each in step.calls))
         self.steps.append(step)
         self.on_step(step)
@@ -232,6 +234,13 @@ class Driver:
                 exercised = judged and any(map(each.applies, moments))
             if exercised:
                 self.counts.add(each.id)
+
+    def _read(self, call: Call) -> tuple[Mapping[str, object], ops.Operation]:
+        """Return the params and the operation of a call; of the one that was read last they are known until the next step."""
+        if self._as_read is None or self._as_read[0] is not call:
+            params = self._resolved(call)
+            self._as_read = call, params, requested(call.operation, cast(Json, params))
+        return self._as_read[1:]
 
     def _resolved(self, call: Call) -> Mapping[str, object]:
         return cast(Mapping[str, object], Context(self.answers, self.revisions).resolve(call.params))

@@ -6,6 +6,8 @@ explain it. When none is left the step is a violation, and the differences to th
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import tee
+from typing import TypeAlias
 
 from attrs import evolve, field, frozen
 
@@ -236,6 +238,9 @@ class Failure:
     message: str
 
 
+Chance: TypeAlias = tuple[Hypothesis, Moment, Possibility]
+"""Something that may happen: in which hypothesis, as which moment, and what it leads to."""
+
 _UNHEARD = CRASHES | {FaultKind.REPLY_LOST}
 
 
@@ -246,6 +251,7 @@ class Oracle:
         self.claims = claims
         self.hypotheses: tuple[Hypothesis, ...] = (Hypothesis(),)
         self.memory = NOTHING_REMEMBERED
+        self._foreseen: tuple[Operation, tuple[Hypothesis, ...], Memory, Iterator[Chance]] | None = None
 
     def foresee(self, operation: Operation) -> Moment:
         """Return the moment that an operation would be, as the reference would take it."""
@@ -318,7 +324,16 @@ class Oracle:
         compare_snapshot(matching, hypothesis.state, after)
         return not matching.mismatches
 
-    def _moments(self, operation: Operation) -> Iterator[tuple[Hypothesis, Moment, Possibility]]:
+    def _moments(self, operation: Operation) -> Iterator[Chance]:
+        """What may happen, hypothesis by hypothesis; what was foreseen of this very operation is not worked out again."""
+        known = self._foreseen
+        same = known is not None and known[0] is operation and known[1] is self.hypotheses and known[2] is self.memory
+        coming = known[3] if same and known is not None else self._chances(operation)
+        kept, mine = tee(coming)
+        self._foreseen = operation, self.hypotheses, self.memory, kept
+        return mine
+
+    def _chances(self, operation: Operation) -> Iterator[Chance]:
         for hypothesis in self.hypotheses:
             translated = translate(operation, hypothesis, self.memory)
             for possibility in possibilities(hypothesis.state, translated, self.claims):
