@@ -278,6 +278,9 @@ class InProcessSystem:
         try:
             return Answered(await self._caller.call_in_turns(request, turn))
         except _WHAT_A_SYSTEM_RAISES as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # it is being ended by us, because another lane has broken down
             return self._reply_to(request.method, error)
 
     def _close_ways(self) -> None:

@@ -6,8 +6,11 @@ nothing there is killed all the same, and only what can be observed tells where 
 """
 
 import mmap
+import shutil
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import mkdtemp
 
 PHASE_VARIABLE = "KEYTURN_PHASE"
 """The environment variable with the path of the file."""
@@ -22,11 +25,18 @@ _BLANK = b" " * PHASE_BYTES
 
 
 class PhaseFile:
-    """The suite's side: makes the file, and reads the word that was last written."""
+    """The suite's side: makes the file, in a folder of its own, and reads the word that was last written."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self) -> None:
+        folder = mkdtemp(prefix="keyturn-phase-")
+        self.path = Path(folder) / "phase"
+        # Also where nobody closes it.
+        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.clear()
+
+    def close(self) -> None:
+        """Remove the file and its folder."""
+        self._remove()
 
     def clear(self) -> None:
         """Take the word back that a process has left."""

@@ -10,7 +10,6 @@ import queue
 import shlex
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 import weakref
@@ -51,8 +50,7 @@ class ServedSystem:
             )
         self._time_limit = time_limit
         data.mkdir(parents=True, exist_ok=True)
-        self._hidden = tempfile.TemporaryDirectory(prefix="keyturn-phase-")
-        self._phase = PhaseFile(Path(self._hidden.name) / "phase")
+        self._phase = PhaseFile()
         places = {"KEYTURN_DATA": str(data.resolve()), PHASE_VARIABLE: str(self._phase.path)}
         self._environment = {**os.environ, **places}
         self._log = bytearray()
@@ -61,7 +59,7 @@ class ServedSystem:
         try:
             self._start()
         except Breakdown:
-            self._hidden.cleanup()
+            self._phase.close()
             raise
 
     def call(self, method: str, params: Mapping[str, Json]) -> Reply:
@@ -95,7 +93,7 @@ class ServedSystem:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_CLOSING_SECONDS)
         self._end()
-        self._hidden.cleanup()
+        self._phase.close()
 
     def _logged(self, ask: Callable[[HttpSystem], Reply]) -> Reply:
         try:

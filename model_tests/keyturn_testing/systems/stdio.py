@@ -13,7 +13,6 @@ import select
 import shlex
 import signal
 import subprocess
-import tempfile
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -238,8 +237,7 @@ class StdioSystem:
         self._ways = Ways(self, self._beside, time_limit)
         data.mkdir(parents=True, exist_ok=True)
         # Not in the folder of the data, which is the system's.
-        self._hidden = tempfile.TemporaryDirectory(prefix="keyturn-phase-")
-        self._phase = PhaseFile(Path(self._hidden.name) / "phase")
+        self._phase = PhaseFile()
         places = {"KEYTURN_DATA": str(data.resolve()), PHASE_VARIABLE: str(self._phase.path)}
         self._environment = {**os.environ, **(environment or {}), **places}
         self._log = bytearray()
@@ -295,7 +293,7 @@ class StdioSystem:
         if child is not None:
             with suppress(OSError):
                 child.finish()
-        self._hidden.cleanup()
+        self._phase.close()
 
     def _beside(self) -> "StdioSystem":
         """Another process of the same command, on the same folder."""
