@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from attrs import evolve, field, frozen
 
-from keyturn.admissible import branches_of, lazily_expired
+from keyturn.admissible import admissible, branches_of, lazily_expired
 from keyturn.branches import Branch, Outcome, Unheard
 from keyturn.capabilities import ALL_CLAIMS, Claims
 from keyturn.errors import Crashed, OperationFailed
@@ -105,23 +105,21 @@ class Possibility:
 
 def possibilities(state: State, operation: Operation, claims: Claims) -> tuple[Possibility, ...]:
     """Return everything that may happen when this operation meets this state, the reference's choice first."""
-    return tuple(_possibilities(state, operation, claims))
+    if isinstance(operation, ReadEffects | ReadLedger | ReadMetrics):
+        return tuple(_told(each, operation) for each in (state, *lazily_swept(state)))
+    return tuple(_leading(state, operation, each) for each in admissible(state.world, operation, claims))
 
 
 def first_possibility(state: State, operation: Operation, claims: Claims) -> Possibility:
-    """Return the reference's choice alone."""
-    return next(_possibilities(state, operation, claims))
-
-
-def _possibilities(state: State, operation: Operation, claims: Claims) -> Iterator[Possibility]:
+    """Return the reference's choice alone; the others are not worked out."""
     if isinstance(operation, ReadEffects | ReadLedger | ReadMetrics):
-        yield _told(state, operation)
-        for swept in lazily_swept(state):
-            yield _told(swept, operation)
-        return
+        return _told(state, operation)
+    return _leading(state, operation, next(branches_of(state.world, operation, claims)))
+
+
+def _leading(state: State, operation: Operation, taken: Branch) -> Possibility:
     history = History() if isinstance(operation, Reset) else state.history
-    for each in branches_of(state.world, operation, claims):
-        yield Possibility(each, State(each.world, history.after(each.happened, each.outcome)))
+    return Possibility(taken, State(taken.world, history.after(taken.happened, taken.outcome)))
 
 
 def lazily_swept(state: State) -> Iterator[State]:
