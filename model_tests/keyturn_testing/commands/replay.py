@@ -107,7 +107,7 @@ def replayed(path: Path, adapter: str, time_limit: float) -> Shown:
     with opened(adapter, time_limit) as at:
         found = fit(at)
         assert found.description is not None
-        _check_claims(trace, found.claims)
+        _check_claims(trace, found.claims, can_be_killed=at.system.can_be_killed)
         requirements = judged_requirements(found.description, found.claims)
         try:
             result = take(at.system, found.claims, requirements, trace.blanked().steps)
@@ -133,8 +133,10 @@ def _check_shape(trace: "Trace") -> None:
 
     problems = ["it has no steps"] if not trace.steps else []
     for number, step in enumerate(trace.steps, start=1):
-        if step.kill or not step.calls:
-            problems.append(f"step {number}: this version replays steps of calls, without a kill")
+        if not step.calls or (step.kill and len(step.calls) > 1):
+            problems.append(f"step {number}: a step has calls, and one call alone where the system is killed")
+        if step.kill and any(each.operation == "restart" for each in step.calls):
+            problems.append(f"step {number}: a restart is a kill by itself, so nothing is killed in it")
         lanes = {each.lane for each in step.calls}
         if len(lanes) > MOST_LANES or len(step.calls) > MOST_CALLS:
             problems.append(f"step {number}: at most {MOST_LANES} lanes and {MOST_CALLS} calls can overlap")
@@ -147,7 +149,7 @@ def _check_shape(trace: "Trace") -> None:
         raise click.UsageError("the trace cannot be replayed: " + "; ".join(problems[:20]))
 
 
-def _check_claims(trace: "Trace", claims: "Claims") -> None:
+def _check_claims(trace: "Trace", claims: "Claims", *, can_be_killed: bool) -> None:
     from keyturn.capabilities import Capability
     from keyturn.operations import BY_METHOD
     from keyturn_testing.racing import is_race
@@ -156,6 +158,10 @@ def _check_claims(trace: "Trace", claims: "Claims") -> None:
     missing = [f"{each.method} needs `{each.needs}`" for each in used if each.needs not in claims]
     if any(map(is_race, trace.steps)) and Capability.PARALLEL not in claims:
         missing.append(f"calls that overlap need `{Capability.PARALLEL}`")
+    if any(each.kill for each in trace.steps) and not can_be_killed:
+        raise click.UsageError(
+            "the trace cannot be replayed on this system: it kills a process, and only `stdio:` and `served:` have one to kill"
+        )
     if missing:
         said = f"the trace cannot be replayed on this system, which does not claim enough: {', '.join(missing)}"
         raise click.UsageError(said)

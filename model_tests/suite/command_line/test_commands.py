@@ -99,10 +99,26 @@ def test_a_mistake(arguments: str) -> None:
         ("steps:", "cannot be read"),
         ('{"steps": []}', "it has no steps"),
         ('{"steps": [{"calls": [{"operation": "card.rspond"}]}]}', "there is no operation 'card.rspond'"),
-        ('{"steps": [{"calls": [{"operation": "restart"}], "kill": true}]}', "without a kill"),
+        (
+            '{"steps": [{"calls": [{"operation": "metrics"}], "kill": true}]}',
+            "only `stdio:` and `served:` have one to kill",
+        ),
+        (
+            '{"steps": [{"calls": [{"operation": "metrics"}, {"operation": "metrics"}], "kill": true}]}',
+            "one call alone where the system is killed",
+        ),
+        ('{"steps": [{"calls": [{"operation": "restart"}], "kill": true}]}', "a restart is a kill by itself"),
         ('{"steps": [{"calls": [{"operation": "case.open"}]}]}', "'account' is missing"),
     ],
-    ids=["no JSON", "no steps", "an unknown operation", "a kill", "no params"],
+    ids=[
+        "no JSON",
+        "no steps",
+        "an unknown operation",
+        "a kill",
+        "a kill of several",
+        "a kill of a restart",
+        "no params",
+    ],
 )
 def test_a_trace_that_cannot_be_replayed(tmp_path: Path, text: str, said: str) -> None:
     """What is wrong with a trace is the trace's, and not the system's: exit 2."""

@@ -151,11 +151,17 @@ def test_every_operation_has_its_words() -> None:
 
 
 def test_calls_at_once() -> None:
-    """Calls that overlap, and a kill, are one step."""
-    (only,) = story([Step(calls=(respond(answer()), respond(answer(option_id="later"))), kill=True)])
-    assert only.done.startswith("at the same time: acme answers a card")
-    assert only.done.endswith(", and the system is killed meanwhile")
-    assert only.came_back is None
+    """Calls that overlap are one step, each with its letter, and so is a call in which the system is killed."""
+    both, killed = story(
+        [
+            Step(calls=(respond(answer()), respond(answer(option_id="later")))),
+            Step(calls=(respond(answer()),), kill=True),
+        ]
+    )
+    assert both.done.startswith("at the same time: (a) acme answers a card")
+    assert "; (b) acme answers a card" in both.done
+    assert killed.done.endswith(", and the system is killed meanwhile")
+    assert (both.came_back, killed.came_back) == (None, None)
 
 
 ANSWERS: dict[str, tuple[object, str]] = {
