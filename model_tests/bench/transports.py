@@ -1,10 +1,8 @@
 """What the way to a system costs, beyond the system's own time: the same cheap call in process, over stdio and over HTTP."""
 
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
@@ -26,28 +24,15 @@ def call(system: System, calls: int) -> int:
     return calls
 
 
-@contextmanager
-def _served(*command: str) -> Iterator[str]:
-    """Start a server, and give the URL that it says."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        try:
-            if process.stdout is None or not (url := process.stdout.readline().strip()):
-                raise SystemExit(f"{' '.join(command)} did not start")
-            yield url
-        finally:
-            process.terminate()
-
-
 def of_the_transports() -> Table:
     """Measure each way to the reference."""
     with ExitStack() as opened:
         data = Path(opened.enter_context(tempfile.TemporaryDirectory()))
-        ours = opened.enter_context(_served(str(KEYTURN), "serve", "reference", "--http", "--port", "0"))
         adapters = {
             IN_PROCESS: "reference",
             "`keyturn serve reference --stdio`": f"stdio:{KEYTURN} serve reference --stdio",
-            "`keyturn serve reference --http`": ours,
-            NAIVE: opened.enter_context(_served(sys.executable, str(NAIVE_SERVER))),
+            "`keyturn serve reference --http`": f"served:{KEYTURN} serve reference --http --port 0",
+            NAIVE: f"served:{sys.executable} {NAIVE_SERVER}",
         }
         systems = {
             name: opened.enter_context(closing(open_system(adapter, data=data, time_limit=30)))

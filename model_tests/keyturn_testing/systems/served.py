@@ -7,8 +7,6 @@ server like any other. It leads a process group of its own, which is ended with 
 
 import os
 import queue
-import shlex
-import signal
 import subprocess
 import threading
 import time
@@ -16,7 +14,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TypeVar, cast
 
 from attrs import evolve
 
@@ -24,8 +22,11 @@ from keyturn.values import Json
 from keyturn_testing.systems.base import Answered, Breakdown, Killed, Lanes, Reply, Schedule, Together
 from keyturn_testing.systems.http import HttpSystem
 from keyturn_testing.systems.killing import kill_during
-from keyturn_testing.systems.phases import PHASE_VARIABLE, PhaseFile
-from keyturn_testing.systems.saying import LOG_BYTES, escaped, legible, quoted
+from keyturn_testing.systems.phases import PhaseFile
+from keyturn_testing.systems.processes import end_group, environment_of, kill_group, why_not_started, words_of
+from keyturn_testing.systems.saying import LOG_BYTES, legible
+
+T = TypeVar("T")
 
 _LONGEST_LINE_BYTES = 10_000
 _CLOSING_SECONDS = 2.0
@@ -40,19 +41,11 @@ class ServedSystem:
     can_be_killed = True
 
     def __init__(self, command: str, data: Path, *, time_limit: float = 10.0) -> None:
-        try:
-            self._command = shlex.split(command)
-        except ValueError as error:
-            raise Breakdown("not_started", f"the command line cannot be split into words: {error}") from None
-        if not self._command:
-            raise Breakdown(
-                "not_started", "there is no command: write what starts the server, as in served:./my-server"
-            )
+        self._command = words_of(command, "the server, as in served:./my-server")
         self._time_limit = time_limit
         data.mkdir(parents=True, exist_ok=True)
         self._phase = PhaseFile()
-        places = {"KEYTURN_DATA": str(data.resolve()), PHASE_VARIABLE: str(self._phase.path)}
-        self._environment = {**os.environ, **places}
+        self._environment = environment_of(data, self._phase)
         self._log = bytearray()
         self._process: subprocess.Popen[bytes] | None = None
         self._http: HttpSystem | None = None
@@ -68,10 +61,7 @@ class ServedSystem:
 
     def together(self, lanes: Lanes, schedule: Schedule = ()) -> Together:
         """Make calls at the same moment, each lane with a connection of its own."""
-        try:
-            return self._running().together(lanes, schedule)
-        except Breakdown as broken:
-            raise self._with_log(broken) from None
+        return self._logged(lambda http: http.together(lanes, schedule))
 
     def killed(self, method: str, params: Mapping[str, Json], after: float) -> Killed:
         """Send one request, and kill the server with all that it started `after` so many seconds."""
@@ -95,7 +85,7 @@ class ServedSystem:
         self._end()
         self._phase.close()
 
-    def _logged(self, ask: Callable[[HttpSystem], Reply]) -> Reply:
+    def _logged(self, ask: Callable[[HttpSystem], T]) -> T:
         try:
             return ask(self._running())
         except Breakdown as broken:
@@ -121,10 +111,9 @@ class ServedSystem:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            said = f"the command {quoted(self._command[0])} could not be started: {escaped(str(error))}"
-            raise Breakdown("not_started", said) from None
+            raise Breakdown("not_started", why_not_started(self._command[0], error)) from None
         self._process = process
-        self._guard = weakref.finalize(self, _kill_group_of, process, os.getpid())
+        self._guard = weakref.finalize(self, end_group, process, os.getpid())
         lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         for stream, sink in ((process.stdout, lines), (process.stderr, None)):
             reading = threading.Thread(target=_drain, args=(cast(IO[bytes], stream), self._log, sink), daemon=True)
@@ -156,8 +145,7 @@ class ServedSystem:
 
     def _send_kill(self) -> None:
         if self._process is not None:
-            with suppress(OSError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            kill_group(self._process)
 
     def _end(self) -> None:
         http, self._http = self._http, None
@@ -166,16 +154,6 @@ class ServedSystem:
         if self._process is not None:
             self._guard()
             self._process = None
-
-
-def _kill_group_of(process: "subprocess.Popen[bytes]", owner: int) -> None:
-    """Kill the group that this process leads, and reap it."""
-    if os.getpid() != owner:
-        return
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(5)
 
 
 def _drain(stream: IO[bytes], log: bytearray, lines: "queue.SimpleQueue[bytes] | None") -> None:

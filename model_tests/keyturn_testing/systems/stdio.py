@@ -7,7 +7,6 @@ line is bounded before it is kept, decoded strictly, and quoted in ASCII. What i
 a breakdown ends the process.
 """
 
-import errno
 import os
 import select
 import shlex
@@ -27,8 +26,9 @@ from keyturn.values import Json
 from keyturn_testing.systems.base import Answered, Breakdown, Killed, Lanes, Reply, Schedule, Together
 from keyturn_testing.systems.killing import kill_during
 from keyturn_testing.systems.lines import encode_json, reply_of
-from keyturn_testing.systems.phases import PHASE_VARIABLE, PhaseFile
-from keyturn_testing.systems.saying import LOG_BYTES, escaped, legible, quoted
+from keyturn_testing.systems.phases import PhaseFile
+from keyturn_testing.systems.processes import end_group, environment_of, kill_group, why_not_started, words_of
+from keyturn_testing.systems.saying import LOG_BYTES, legible, quoted
 from keyturn_testing.systems.together import Ways
 
 LONGEST_LINE_BYTES = 8 * 1024 * 1024
@@ -51,7 +51,7 @@ class _Child:
             command, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, env=variables, start_new_session=True
         )
         # For a system that nobody closes, also at our own exit.
-        self._guard = weakref.finalize(self, _kill_group_of, self._process, os.getpid())
+        self._guard = weakref.finalize(self, end_group, self._process, os.getpid())
         pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
         self._pipes = cast(tuple[IO[bytes], IO[bytes], IO[bytes]], pipes)
         self._input, self._output, self._errors = (pipe.fileno() for pipe in self._pipes)
@@ -181,8 +181,7 @@ class _Child:
 
     def send_kill(self) -> None:
         """Kill the group, and wait for nothing."""
-        with suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        kill_group(self._process)
 
     def kill(self) -> None:
         """Kill the group, wait until it is gone, and keep the end of its log."""
@@ -199,16 +198,6 @@ class _Child:
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.close()
-
-
-def _kill_group_of(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Kill the group that this process leads, and reap it; the group keeps its number while anybody is in it."""
-    if os.getpid() != owner:
-        return  # a fork of the suite is ending, and the system is not its own
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(5)
 
 
 # ---- The system -----------------------------------------------------------------------------------------------------
@@ -230,7 +219,7 @@ class StdioSystem:
         cwd: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self._command = _split(command)
+        self._command = words_of(command, "the system, as in stdio:./my-server")
         self._time_limit = time_limit
         self._cwd = cwd
         self._data, self._variables = data, environment
@@ -238,8 +227,7 @@ class StdioSystem:
         data.mkdir(parents=True, exist_ok=True)
         # Not in the folder of the data, which is the system's.
         self._phase = PhaseFile()
-        places = {"KEYTURN_DATA": str(data.resolve()), PHASE_VARIABLE: str(self._phase.path)}
-        self._environment = {**os.environ, **(environment or {}), **places}
+        self._environment = environment_of(data, self._phase, environment or {})
         self._log = bytearray()
         self._number = 0
         self._answered = False
@@ -311,7 +299,7 @@ class StdioSystem:
         try:
             return _Child(self._command, self._environment, self._cwd, self._log)
         except (OSError, ValueError) as error:
-            raise Breakdown("not_started", _why_not_started(self._command[0], error)) from None
+            raise Breakdown("not_started", why_not_started(self._command[0], error)) from None
 
     def _breakdown(self, broken: Breakdown) -> Breakdown:
         child, self._child = self._running(), None
@@ -321,25 +309,3 @@ class StdioSystem:
             kind, message = "not_started", f"{message}. Run {quoted(shlex.join(self._command))} by hand to see why"
         self._crashed = kind == "crashed"
         return Breakdown(kind, message, log=legible(bytes(self._log)))
-
-
-def _split(command: Sequence[str] | str) -> list[str]:
-    try:
-        words = shlex.split(command) if isinstance(command, str) else list(command)
-    except ValueError as error:
-        raise Breakdown("not_started", f"the command line cannot be split into words: {error}") from None
-    if not words:
-        raise Breakdown("not_started", "there is no command: write what starts the system, as in stdio:./my-server")
-    return words
-
-
-def _why_not_started(program: str, error: OSError | ValueError) -> str:
-    number = error.errno if isinstance(error, OSError) else None
-    if number == errno.ENOENT and Path(program).is_file():
-        return f"{quoted(program)} is there, but the interpreter that its first line names is not"
-    remedy = {
-        errno.ENOENT: "was not found: write its path with a slash, as in ./my-server, or put it on PATH",
-        errno.EACCES: "may not be executed: make it executable with `chmod +x`, and see that it is a file",
-        errno.ENOEXEC: "is not a program: a script opens with a line such as #!/usr/bin/env python3",
-    }.get(number or 0, f"could not be started: {escaped(str(error))}")
-    return f"the command {quoted(program)} {remedy}"
