@@ -107,6 +107,13 @@ Phase: TypeAlias = Literal["reading", "writing", "committing", "committed"]
 """Where an operation is: it looks, it changes rows, it asks the database to commit, and then only the answer is missing."""
 
 
+Watch: TypeAlias = Callable[[Phase], None]
+"""Is told how far an operation is."""
+
+Crash: TypeAlias = Callable[[FaultKind], NoReturn]
+"""Ends the process, where a fault is armed that does."""
+
+
 def unwatched(phase: Phase) -> None:
     """Where nobody asks how far an operation is."""
 
@@ -138,8 +145,8 @@ class SqlStore(OperationMethods):
         claims: Claims = ALL_CLAIMS,
         *,
         decide: Decide = admissible,
-        crash: Callable[[FaultKind], NoReturn] = end_in_process,
-        watch: Callable[[Phase], None] = unwatched,
+        crash: Crash = end_in_process,
+        watch: Watch = unwatched,
     ) -> None:
         """Serve an open database; `claims` and `decide` as for the reference store and `admissible`.
 
@@ -176,8 +183,8 @@ class SqlStore(OperationMethods):
         claims: Claims = ALL_CLAIMS,
         *,
         decide: Decide = admissible,
-        crash: Callable[[FaultKind], NoReturn] = end_in_process,
-        watch: Callable[[Phase], None] = unwatched,
+        crash: Crash = end_in_process,
+        watch: Watch = unwatched,
         synchronous: Synchronous = "full",
         patience: float = PATIENCE,
     ) -> "SqlStore":

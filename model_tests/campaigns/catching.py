@@ -1,22 +1,16 @@
 """How surely the durable mutants are caught: each is asked by several seeds, until a requirement that it breaks fails."""
 
-import sys
-import tempfile
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import median
 
 from attrs import evolve, frozen
 
+from asking import KEYTURN, held
 from keyturn_testing.mutants.durable import DURABLE_MUTANTS, DurableMutant
 from keyturn_testing.record import PROFILES
-from keyturn_testing.running import Run
-from keyturn_testing.smoke import smoke
-from keyturn_testing.systems.adapters import open_system
 from telling import Progress, Report
 
-KEYTURN = Path(sys.executable).parent / "keyturn"
 ENGINES: Mapping[str, tuple[str, ...]] = {
     "races": ("races",),
     "crashes": ("crashes",),
@@ -24,8 +18,6 @@ ENGINES: Mapping[str, tuple[str, ...]] = {
     "faults": ("scenarios",),
 }
 """The engines that find a mutant, by what must happen for its fault to be seen."""
-
-_TIME_LIMIT_SECONDS = 30.0
 
 
 @frozen(kw_only=True)
@@ -39,24 +31,13 @@ class Catching:
 def catch(mutant: DurableMutant, seed: int, wanted: Catching) -> tuple[str | None, int, float]:
     """Ask one mutant by one seed; return by which requirement it was caught, after how many steps, and in how many seconds."""
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="keyturn-mutant-") as folder:
-        adapter = f"stdio:{KEYTURN} serve mutant:{mutant.name} --stdio"
-        system = open_system(adapter, data=Path(folder), time_limit=_TIME_LIMIT_SECONDS)
-        try:
-            found = smoke(system)
-            if found.description is None:
-                return None, 0, time.monotonic() - start
-            record = Run(
-                system,
-                found.description,
-                found.claims,
-                profile=evolve(PROFILES["standard"], crashes=wanted.kills),
-                seed=seed,
-                engines=ENGINES[mutant.found_by],
-                until=frozenset(mutant.breaks[:1]),
-            ).run()
-        finally:
-            system.close()
+    record = held(
+        f"stdio:{KEYTURN} serve mutant:{mutant.name} --stdio",
+        evolve(PROFILES["standard"], crashes=wanted.kills),
+        seed,
+        ENGINES[mutant.found_by],
+        until=mutant.breaks[:1],
+    )
     caught = next((each for each in mutant.breaks if each in record.failed), None)
     return caught, record.counts.steps, time.monotonic() - start
 

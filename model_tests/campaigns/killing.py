@@ -1,20 +1,13 @@
 """A server that is killed hundreds of times, in every phase of a call, and asked again; and one that does not bear it."""
 
-import sys
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 from attrs import evolve, frozen
 
+from asking import KEYTURN, held
 from keyturn_testing.record import PROFILES, Record
-from keyturn_testing.running import Run
-from keyturn_testing.smoke import smoke
-from keyturn_testing.systems.adapters import open_system
-from keyturn_testing.systems.base import System
 from telling import Progress, Report
 
-KEYTURN = Path(sys.executable).parent / "keyturn"
 SYSTEMS: Mapping[str, str] = {
     "sqlite": f"stdio:{KEYTURN} serve sqlite --stdio",
     "http": f"served:{KEYTURN} serve sqlite --http --port 0",
@@ -25,8 +18,6 @@ SYSTEMS: Mapping[str, str] = {
 CAUGHT = frozenset({"effect-before-status"})
 PHASES = ("idle", "reading", "writing", "committing", "committed")
 """Where a process that we serve can be; each must have been hit."""
-
-_TIME_LIMIT_SECONDS = 30.0
 
 
 @frozen(kw_only=True)
@@ -39,30 +30,17 @@ class Kills:
 
 def run_kills(name: str, wanted: Kills, progress: Progress) -> Report:
     """Kill one system as often as is wanted, and hold it to everything that it claims each time."""
-    with tempfile.TemporaryDirectory(prefix="keyturn-kills-") as folder:
-        system = open_system(SYSTEMS[name], data=Path(folder), time_limit=_TIME_LIMIT_SECONDS)
-        try:
-            record = _held(system, name, wanted, progress)
-        finally:
-            progress.clear()
-            system.close()
-    return _report(name, record, wanted)
-
-
-def _held(system: System, name: str, wanted: Kills, progress: Progress) -> Record:
-    found = smoke(system)
-    assert found.description is not None, found.problems
     # Some examples do not come to the call in which the process is to be killed.
     profile = evolve(PROFILES["deep"], crashes=wanted.kills * 5 // 4)
 
     def told(record: Record, doing: str) -> None:
         progress(f"{name}: {doing}, {record.kills.count} kills, {len(record.failures)} failures")
 
-    engines = ("crashes",)
-    run = Run(
-        system, found.description, found.claims, profile=profile, seed=wanted.seed, engines=engines, progress=told
-    )
-    return run.run()
+    try:
+        record = held(SYSTEMS[name], profile, wanted.seed, ("crashes",), told=told)
+    finally:
+        progress.clear()
+    return _report(name, record, wanted)
 
 
 def _report(name: str, record: Record, wanted: Kills) -> Report:

@@ -103,9 +103,12 @@ class Driver:
 
     def race(self, calls: Iterable[Call]) -> Race:
         """Return the race that some calls would be, as the first hypothesis knows the state before it."""
+        return self._race_of(map(self.operation, calls))
+
+    def _race_of(self, operations: Iterable[ops.Operation]) -> Race:
         hypothesis = self.oracle.hypotheses[0]
-        operations = tuple(translate(self.operation(each), hypothesis, self.oracle.memory) for each in calls)
-        return Race(state=hypothesis.state, operations=operations)
+        translated = tuple(translate(each, hypothesis, self.oracle.memory) for each in operations)
+        return Race(state=hypothesis.state, operations=translated)
 
     def case_of(self, operation: ops.Operation) -> CaseKey | None:
         """Return the one case that an operation is about, as far as that is known; nothing where it may be about several."""
@@ -122,8 +125,7 @@ class Driver:
         self.on_step(step)
         self.restarted = isinstance(operation, ops.Restart)
         outcome = self._ask_and_kill(operation, params) if step.kill else self._ask(operation, params)
-        if call.label is not None:
-            self.answers[call.label] = self.recorded[-1]
+        self._keep(call)
         before, believed = self.snapshot, self.oracle.hypotheses[0]
         self.observer.learn(call.label, operation, outcome)
         now = outcome.now if isinstance(outcome, ops.ClockAdvanced) else believed.state.world.now
@@ -139,7 +141,7 @@ class Driver:
             outcome=outcome if not isinstance(outcome, Failure) else None,
             before=before,
             after=after,
-            asked={each.id: each.asked for each in self.observer.offered.values()},
+            asked=self.observer.asked,
             claims=self.claims,
             failed=isinstance(outcome, Failure),
             restarted=self.restarted,
@@ -162,10 +164,10 @@ class Driver:
         return explanation
 
     def _together(self, step: Step, schedule: Schedule) -> Explanation:
-        race = self.race(step.calls)
-        operations = tuple(map(self.operation, step.calls))
+        params, operations = zip(*map(self._read, step.calls), strict=True)
         self._as_read = None
-        lanes, places = lanes_of(step, tuple(cast(Mapping[str, Json], self._resolved(each)) for each in step.calls))
+        race = self._race_of(operations)
+        lanes, places = lanes_of(step, params)
         self.steps.append(step)
         self.on_step(step)
         self.restarted = False
@@ -195,7 +197,7 @@ class Driver:
             outcome=None,
             before=before,
             after=after,
-            asked={each.id: each.asked for each in self.observer.offered.values()},
+            asked=self.observer.asked,
             claims=self.claims,
         )
         broken = broken_by_race(observation, race, orders, self.requirements)
@@ -206,6 +208,11 @@ class Driver:
     def call(self, call: Call) -> Explanation:
         """Take the step of a single call."""
         return self.step(Step(calls=(call,)))
+
+    def _keep(self, call: Call) -> None:
+        """Keep what was answered last under the label of its call."""
+        if call.label is not None:
+            self.answers[call.label] = self.recorded[-1]
 
     def _found(self, label: str) -> object:
         """What a client finds out that never heard the answer of this label: the card that it presented, if it did."""
@@ -258,18 +265,14 @@ class Driver:
         """Call the system, kill its process meanwhile, and start it again; the reply may have come all the same."""
         after = self.moment(operation.method)
         self.killed = self.system.killed(operation.method, cast(Mapping[str, Json], params), after)
-        again = self.system.restart()
-        if isinstance(again, NotOffered):
-            raise not_offered(ops.Restart, self.claims)
-        self.restarted = True
+        self._start_again()
         unheard = WentWrong(definite=False, message="the process was killed")
         return self._heard(operation, self.killed.reply or unheard)
 
     def _timed(self, call: Call, operation: ops.Operation, timed: Timed) -> Heard:
         """Return one call of a history, and keep what was answered."""
         outcome = self._heard(operation, timed.reply)
-        if call.label is not None:
-            self.answers[call.label] = self.recorded[-1]
+        self._keep(call)
         return Heard(operation=operation, outcome=outcome, began=timed.began, ended=timed.ended)
 
     def _heard(self, operation: ops.Operation, reply: Reply) -> Outcome | Failure | None:
@@ -297,11 +300,13 @@ class Driver:
         except Breakdown as breakdown:
             if breakdown.kind != "crashed" or not self.oracle.may_crash():
                 raise
-        again = self.system.restart()
-        if isinstance(again, NotOffered):
+        self._start_again()
+        return WentWrong(definite=False, message="the process ended, as it was asked to")
+
+    def _start_again(self) -> None:
+        if isinstance(self.system.restart(), NotOffered):
             raise not_offered(ops.Restart, self.claims)
         self.restarted = True
-        return WentWrong(definite=False, message="the process ended, as it was asked to")
 
 
 _OF_A_CLIENT = (ops.CardPresent, ops.CardGet, ops.CardList, ops.CardRespond, ops.CardDismiss)

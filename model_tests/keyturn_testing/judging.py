@@ -103,11 +103,7 @@ def judged_requirements(description: Description, claims: Claims) -> tuple[Requi
 
 def broken_by(seen: Observation, explanation: Explanation, requirements: tuple[Requirement, ...]) -> tuple[Broken, ...]:
     """Return what a step broke; empty when it holds. Raise `NotJudged` when only an un-claimed requirement refuses it."""
-    found = [
-        Broken(requirement=each.id, seen=words)
-        for each in requirements
-        if isinstance(each.judged_by, ByInvariant) and (words := each.judged_by.broken(seen)) is not None
-    ]
+    found = _by_invariants(seen, requirements)
     if explanation.hypotheses:
         return _worst_first(found)
     because = explanation.moment.branch.because
@@ -127,13 +123,7 @@ def broken_by_race(
 
     What is about such races is blamed first; what the model demanded of one of the calls only where nothing else is.
     """
-    found = [
-        Broken(requirement=each.id, seen=words)
-        for each in requirements
-        if isinstance(each.judged_by, ByInvariant)
-        and each.judged_by.of_many
-        and (words := each.judged_by.broken(seen)) is not None
-    ]
+    found = _by_invariants(seen, requirements, of_many=True)
     if orders.hypotheses:
         return _worst_first(found)
     said = f"no order of the calls explains what was answered: {in_words(orders.differences)}"
@@ -148,6 +138,17 @@ def broken_by_race(
     # Also what an invariant judges elsewhere: of one call among others nothing else can be said.
     found += [Broken(requirement=each.id, seen=said) for each in requirements if each.id in because]
     return _worst_first(found) if found else (_unattributed(because, requirements, said),)
+
+
+def _by_invariants(seen: Observation, requirements: tuple[Requirement, ...], *, of_many: bool = False) -> list[Broken]:
+    """Return what the invariants find broken; of several calls at once only those that can be asked of them."""
+    return [
+        Broken(requirement=each.id, seen=words)
+        for each in requirements
+        if isinstance(each.judged_by, ByInvariant)
+        and (each.judged_by.of_many or not of_many)
+        and (words := each.judged_by.broken(seen)) is not None
+    ]
 
 
 def _unattributed(because: frozenset[str], requirements: tuple[Requirement, ...], said: str) -> Broken:

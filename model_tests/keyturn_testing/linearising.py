@@ -10,17 +10,27 @@ afterwards. The search is bounded, and says when it gave up.
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from attrs import field, frozen, mutable
+from attrs import evolve, field, frozen, mutable
 
 from keyturn.branches import Outcome
 from keyturn.capabilities import Claims
 from keyturn.operations import Operation
-from keyturn.store import lazily_swept, possibilities
+from keyturn.store import lazily_swept
 from keyturn.values import CaseKey
 from keyturn_specs.memory import Memory, remembered
 from keyturn_specs.observations import Moment, Snapshot
 from keyturn_testing.matching import Matching, Mismatch
-from keyturn_testing.oracle import Difference, Failure, Hypothesis, compare_snapshot, ranked, scope_of, translate
+from keyturn_testing.oracle import (
+    Difference,
+    Failure,
+    Hypothesis,
+    chances_of,
+    compare_snapshot,
+    distinct,
+    ranked,
+    scope_of,
+    translate,
+)
 
 MOST_TRIED = 20_000
 """How many ways of taking one call after others are looked at before the search gives up: a budget in steps, never in seconds."""
@@ -92,17 +102,10 @@ class _Search:
         if heard.outcome is None:
             unheard = remembered(hypothesis.memory, operation, None, restarted=False)
             yield Explained(Hypothesis(hypothesis.state, hypothesis.binding, unheard), explained.taken)
-        for possibility in possibilities(hypothesis.state, operation, self.claims):
+        for _, moment, possibility in chances_of(hypothesis, operation, self.claims):
             self.tried += 1
             if self.tried > self.budget:
                 raise _GaveUp
-            moment = Moment(
-                state=hypothesis.state,
-                operation=operation,
-                branch=possibility.branch,
-                claims=self.claims,
-                memory=hypothesis.memory,
-            )
             matching = Matching(
                 hypothesis.binding, possibility.state.world, self.claims, scope=scope_of(heard.operation)
             )
@@ -180,16 +183,9 @@ def orders_of(
         return Orders(unknown=True, tried=search.tried)
     settled = list(search.settled(found, after))
     if not settled:
-        best = search.furthest
-        return Orders(
-            taken=best.taken, failing=best.failing, moment=best.moment, differences=best.differences, tried=search.tried
-        )
-    distinct = tuple(
-        each.hypothesis
-        for number, each in enumerate(settled)
-        if all(each.hypothesis != other.hypothesis for other in settled[:number])
-    )
-    return Orders(hypotheses=distinct, taken=settled[0].taken, tried=search.tried)
+        return evolve(search.furthest, tried=search.tried)
+    explaining = distinct([each.hypothesis for each in settled])
+    return Orders(hypotheses=explaining, taken=settled[0].taken, tried=search.tried)
 
 
 def _blocks(history: Sequence[Heard], case_of: Callable[[Operation], CaseKey | None]) -> list[list[int]]:

@@ -72,6 +72,11 @@ class Observer:
         """The cards that the last snapshot showed to clients and that none before it had shown, as they were sent."""
         return tuple(self._shown)
 
+    @property
+    def asked(self) -> Mapping[str, ops.CardPresent]:
+        """What every card that was offered was presented with, by its id."""
+        return {each.id: each.asked for each in self.offered.values()}
+
     def learn(self, label: str | None, operation: ops.Operation, outcome: object) -> None:
         """Note what an operation opened or offered; a card whose presenting nobody has heard of is found in the lists."""
         match operation, outcome:

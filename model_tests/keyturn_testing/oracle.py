@@ -244,6 +244,24 @@ Chance: TypeAlias = tuple[Hypothesis, Moment, Possibility]
 _UNHEARD = CRASHES | {FaultKind.REPLY_LOST}
 
 
+def chances_of(hypothesis: Hypothesis, translated: Operation, claims: Claims) -> Iterator[Chance]:
+    """Yield what may happen under one hypothesis, by an operation in the model's names."""
+    for possibility in possibilities(hypothesis.state, translated, claims):
+        moment = Moment(
+            state=hypothesis.state,
+            operation=translated,
+            branch=possibility.branch,
+            claims=claims,
+            memory=hypothesis.memory,
+        )
+        yield hypothesis, moment, possibility
+
+
+def distinct(hypotheses: Sequence[Hypothesis]) -> tuple[Hypothesis, ...]:
+    """Return each hypothesis once, in their order; they can be compared, and have no hash."""
+    return tuple(each for number, each in enumerate(hypotheses) if each not in hypotheses[:number])
+
+
 class Oracle:
     """Follows one system through one example; `memory` is what is remembered in the system's own ids."""
 
@@ -287,7 +305,7 @@ class Oracle:
                     first, differences = moment, ranked(matching.mismatches)
                 if explained is not None:
                     break
-        merged = tuple(each for number, each in enumerate(left) if each not in left[:number])
+        merged = distinct(left)
         if merged:
             self.hypotheses = merged
         moment = explained or first or self.foresee(operation)
@@ -335,13 +353,4 @@ class Oracle:
 
     def _chances(self, operation: Operation) -> Iterator[Chance]:
         for hypothesis in self.hypotheses:
-            translated = translate(operation, hypothesis, self.memory)
-            for possibility in possibilities(hypothesis.state, translated, self.claims):
-                moment = Moment(
-                    state=hypothesis.state,
-                    operation=translated,
-                    branch=possibility.branch,
-                    claims=self.claims,
-                    memory=hypothesis.memory,
-                )
-                yield hypothesis, moment, possibility
+            yield from chances_of(hypothesis, translate(operation, hypothesis, self.memory), self.claims)

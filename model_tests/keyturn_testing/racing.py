@@ -5,7 +5,7 @@ A race is judged as a whole: no order of its calls explains it, or one does. Wha
 
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from keyturn.values import Json
 from keyturn_testing.judging import Broken, Finding
@@ -67,13 +67,7 @@ def is_race(step: Step) -> bool:
 
 def race_of(lanes: Sequence[Sequence[Call]]) -> Step:
     """Return the step in which these lanes run at the same moment."""
-    return Step(
-        calls=tuple(
-            Call(operation=each.operation, params=each.params, label=each.label, lane=number)
-            for number, lane in enumerate(lanes)
-            for each in lane
-        )
-    )
+    return Step(calls=tuple(evolve(each, lane=number) for number, lane in enumerate(lanes) for each in lane))
 
 
 def finding_of(broken: tuple[Broken, ...], step: Step, raced: Raced, answered: Sequence[object]) -> Finding:
@@ -118,5 +112,7 @@ def _how_far(orders: Orders) -> str:
         return f"{taken}: this order explains every answer"
     if orders.failing is None:
         return f"{taken}: this order explains every answer, and not what was read afterwards"
-    before = f"{taken} can be explained, and after that not {letter(orders.failing)}" if taken else ""
-    return before or f"{letter(orders.failing)} cannot be explained, wherever it comes"
+    failing = letter(orders.failing)
+    if taken:
+        return f"{taken} can be explained, and after that not {failing}"
+    return f"{failing} cannot be explained, wherever it comes"

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 from click.shell_completion import get_completion_class
@@ -20,13 +20,9 @@ from keyturn_testing.commands.options import examples
 
 if TYPE_CHECKING:
     from keyturn.store import ReferenceStore
-    from keyturn_sql.store import SqlStore
-    from keyturn_testing.mutants.durable_commits import Crash
+    from keyturn_sql.store import Crash, SqlStore, Watch
 
-Watch = Callable[[str], None]
-"""Is told how far an operation is."""
-
-Maker = Callable[[str | None, bool, Watch], object]
+Maker: TypeAlias = "Callable[[str | None, bool, Watch], object]"
 """Makes the object that is served, given what stands after the kind (None without a colon), whether the suite kills the process
 to restart it, and what is told how far an operation is; raises `Unserved`."""
 
@@ -44,7 +40,7 @@ class Unserved(Exception):
     """What was named cannot be served; the message says why, and what to do."""
 
 
-def _reference(rest: str | None, is_killed: bool, watch: Watch) -> object:
+def _reference(rest: str | None, is_killed: bool, watch: "Watch") -> object:
     from keyturn.store import ReferenceStore
 
     if rest is not None:
@@ -52,13 +48,13 @@ def _reference(rest: str | None, is_killed: bool, watch: Watch) -> object:
     return _in_memory(ReferenceStore(), is_killed)
 
 
-def _sqlite(rest: str | None, is_killed: bool, watch: Watch) -> object:
+def _sqlite(rest: str | None, is_killed: bool, watch: "Watch") -> object:
     if not rest and not os.environ.get("KEYTURN_DATA"):
         raise Unserved("sqlite needs a place: write `sqlite:PATH`, or set KEYTURN_DATA to a folder, as the suite does")
     return _sqlite_store(Path(rest) if rest else None, is_killed, watch)
 
 
-def _sqlite_store(path: Path | None, is_killed: bool, watch: Watch) -> "SqlStore":
+def _sqlite_store(path: Path | None, is_killed: bool, watch: "Watch") -> "SqlStore":
     """Open a test store on a file, the run's own where none is named."""
     from keyturn_testing.systems.adapters import DATABASE_NAME
 
@@ -84,15 +80,14 @@ def _ending(is_killed: bool) -> "Crash":
     return end_in_process
 
 
-def _postgres(rest: str | None, is_killed: bool, watch: Watch) -> object:
-    from keyturn_testing.serve import end_process
+def _postgres(rest: str | None, is_killed: bool, watch: "Watch") -> object:
     from keyturn_testing.systems.adapters import postgres_store
     from keyturn_testing.systems.base import Unusable
 
     data = os.environ.get("KEYTURN_DATA")
     try:
         schema = schema_of(Path(data)) if data else None
-        return postgres_store(rest, schema=schema, crash=end_process if is_killed else None, watch=watch)
+        return postgres_store(rest, schema=schema, crash=_ending(is_killed), watch=watch)
     except Unusable as unusable:
         raise Unserved(str(unusable).removeprefix("postgres: ")) from None
 
@@ -102,7 +97,7 @@ def schema_of(data: Path) -> str:
     return f"keyturn_test_{sha256(str(data.absolute()).encode()).hexdigest()[:16]}"
 
 
-def _mutant(rest: str | None, is_killed: bool, watch: Watch) -> object:
+def _mutant(rest: str | None, is_killed: bool, watch: "Watch") -> object:
     from keyturn_testing.mutants import mutant_factory
     from keyturn_testing.mutants.durable import ALL_MUTANTS, DURABLE_MUTANTS
     from keyturn_testing.wording import nearest
@@ -115,7 +110,7 @@ def _mutant(rest: str | None, is_killed: bool, watch: Watch) -> object:
     return _in_memory(mutant_factory(name, armed=not colon)(), is_killed)
 
 
-def _durable_mutant(name: str, is_killed: bool, watch: Watch, *, armed: bool) -> object:
+def _durable_mutant(name: str, is_killed: bool, watch: "Watch", *, armed: bool) -> object:
     from keyturn_testing.mutants.durable import durable_store
 
     if not os.environ.get("KEYTURN_DATA"):
@@ -142,7 +137,7 @@ MAKERS: Mapping[str, Maker] = {
 """What can be served."""
 
 
-def target_of(adapter: str, *, is_killed: bool, watch: Watch) -> object:
+def target_of(adapter: str, *, is_killed: bool, watch: "Watch") -> object:
     """Return the object that an adapter string names, to be served; raise `UsageError`."""
     kind, colon, rest = adapter.partition(":")
     if kind not in MAKERS:

@@ -14,7 +14,7 @@ from attrs import evolve, field, mutable
 from keyturn.faults import CRASHES
 from keyturn.operations import BY_METHOD, CaseOpen, ClockAdvance, CommandNext, FaultArm, Reset, Restart, StateImport
 from keyturn_testing.driver import Driver
-from keyturn_testing.engines.stateful import Plan, draw_step
+from keyturn_testing.engines.stateful import Plan, draw_step, go_on
 from keyturn_testing.moments import ANSWERED, BEFORE_COMMIT, Moments
 from keyturn_testing.systems.base import Killed
 from keyturn_testing.systems.phases import IDLE
@@ -39,7 +39,6 @@ _COMES_AFTER: Mapping[str, str] = {
     **dict.fromkeys(("card.respond", "card.dismiss", "card.withdraw", "card.expire_due", "case.close"), "card.present"),
     **dict.fromkeys(("card.present", "case.edit"), "case.open"),
 }
-_LEFT_OUT = frozenset({FaultArm.method, Restart.method})
 
 
 @mutable
@@ -81,7 +80,7 @@ def crash_once(driver: Driver, plan: Plan, chance: Random, moments: Moments, kil
     again = evolve(call, label=f"{call.label}-again")
     if not plan.masked(driver.foresee(again)):
         driver.call(again)
-    _go_on(driver, plan, chance, chance.randint(0, _LONGEST_AFTERWARDS))
+    go_on(driver, plan, chance, chance.randint(0, _LONGEST_AFTERWARDS))
 
 
 def _reached(driver: Driver, plan: Plan, chance: Random, kills: Kills) -> Call | None:
@@ -104,15 +103,8 @@ def _reached(driver: Driver, plan: Plan, chance: Random, kills: Kills) -> Call |
         if nearest is not None:
             driver.call(nearest)
         if chance.random() < _ASIDE:
-            _go_on(driver, plan, chance, 1)
+            go_on(driver, plan, chance, 1)
     return None
-
-
-def _go_on(driver: Driver, plan: Plan, chance: Random, steps: int) -> None:
-    for _ in range(steps):
-        call = draw_step(driver, plan, chance)
-        if call is not None and call.operation not in _LEFT_OUT:
-            driver.call(call)
 
 
 def _kill(driver: Driver, call: Call, moments: Moments, kills: Kills) -> None:

@@ -14,7 +14,7 @@ from attrs import evolve, mutable
 from keyturn.values import CaseKey
 from keyturn_specs.observations import Moment, Race
 from keyturn_testing.driver import Driver
-from keyturn_testing.engines.stateful import Plan, draw_step
+from keyturn_testing.engines.stateful import Plan, draw_step, go_on
 from keyturn_testing.judging import Finding, NotJudged, Undecided, Violation
 from keyturn_testing.racing import is_race, race_of
 from keyturn_testing.systems.base import Schedule
@@ -32,8 +32,6 @@ RACING = frozenset(
 )
 """The operations that are made to overlap: what clients and hosts do, and not what only the suite does."""
 
-# What is armed would go off in the race, and a restart ends the other ways into the system.
-_LEFT_OUT = frozenset({"fault.arm", "restart"})
 _LONGEST_PREFIX = 12
 _MOST_DRAWN = 30
 _LANES = (2, 2, 2, 2, 3, 3, 4)
@@ -123,10 +121,8 @@ def _attempt(
 
 def generated(driver: Driver, plan: Plan, chance: Random) -> tuple[Step, ...] | None:
     """Draw a prefix, take it, and draw a race that follows it; return all steps, or nothing where there was none to draw."""
-    for _ in range(chance.randint(2, _LONGEST_PREFIX)):
-        call = draw_step(driver, plan, chance)
-        if call is not None and call.operation not in _LEFT_OUT:
-            driver.call(call)
+    # What is armed would go off in the race, and a restart ends the other ways into the system.
+    go_on(driver, plan, chance, chance.randint(2, _LONGEST_PREFIX))
     race = _draw_race(driver, plan, chance)
     return None if race is None else (*driver.steps, race)
 

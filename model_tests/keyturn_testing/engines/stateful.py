@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from keyturn.cards import InteractionKind
 from keyturn.errors import Unreadable
+from keyturn.operations import FaultArm, Restart
 from keyturn_specs.observations import Moment
 from keyturn_testing.dealing import Dealer, Left
 from keyturn_testing.driver import Driver
@@ -31,6 +32,9 @@ CHANCE = 19
 Hypothesis mixes constants that it finds in the source files around it into what it draws, so that the same seed would draw
 otherwise in another place. A size that no constant has keeps a run the same everywhere (D10).
 """
+
+
+_OF_BREAKDOWNS = frozenset({FaultArm.method, Restart.method})
 
 
 @frozen(kw_only=True)
@@ -99,6 +103,14 @@ def draw_step(driver: Driver, plan: Plan, chance: Random) -> Call | None:
     now = situation(driver, plan.kinds, plan.actions)
     call = draw(now, Dealer(chance, plan.left), plan.boosts)
     return None if plan.masked(driver.foresee(call)) else call
+
+
+def go_on(driver: Driver, plan: Plan, chance: Random, steps: int) -> None:
+    """Draw so many calls, and take those that leave the process as it is: neither a restart nor a fault that is armed."""
+    for _ in range(steps):
+        call = draw_step(driver, plan, chance)
+        if call is not None and call.operation not in _OF_BREAKDOWNS:
+            driver.call(call)
 
 
 def run_batch(start: Callable[[], Driver], plan: Plan) -> Batch:

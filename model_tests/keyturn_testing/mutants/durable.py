@@ -16,17 +16,15 @@ from attrs import frozen
 from keyturn import operations as ops
 from keyturn.branches import Branch
 from keyturn_sql.database import Database
-from keyturn_sql.store import SqlStore, end_in_process, unwatched
+from keyturn_sql.store import Crash, SqlStore, Watch, end_in_process, unwatched
 from keyturn_testing.mutants import MUTANTS, Mutant
 from keyturn_testing.mutants.durable_commits import (
     ANSWERS,
     CHANGES_OF_CARDS,
     Around,
     CheckThenAct,
-    Crash,
     LockPerProcess,
     TwoCommits,
-    Watch,
     Window,
 )
 from keyturn_testing.mutants.durable_memory import (

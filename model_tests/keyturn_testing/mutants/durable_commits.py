@@ -7,7 +7,6 @@ Between the two transactions it pauses for a moment, so that what can happen the
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import NoReturn
 
 from attrs import evolve, frozen
 from sqlalchemy import Connection
@@ -16,7 +15,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from keyturn import operations as ops
 from keyturn.branches import Branch, Outcome, Unheard
 from keyturn.errors import OperationFailed
-from keyturn.faults import FaultKind
 from keyturn.status import InteractionStatus
 from keyturn.wire import is_sendable_operation
 from keyturn.world import World
@@ -24,7 +22,7 @@ from keyturn_sql import reading
 from keyturn_sql.database import Database
 from keyturn_sql.dialects import begin
 from keyturn_sql.rows import Damaged
-from keyturn_sql.store import Phase, SqlStore
+from keyturn_sql.store import Crash, SqlStore, Watch
 from keyturn_testing.mutants.base import with_card
 from keyturn_testing.mutants.durable_rows import (
     Write,
@@ -35,12 +33,6 @@ from keyturn_testing.mutants.durable_rows import (
     write_ledger,
     write_rows,
 )
-
-Crash = Callable[[FaultKind], NoReturn]
-"""Ends the process, where a fault is armed that does."""
-
-Watch = Callable[[Phase], None]
-"""Is told how far an operation is."""
 
 Window = Callable[[], None]
 """What is done between the two transactions: a pause, or what a test wants to happen there."""

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -22,16 +22,10 @@ from keyturn_testing.systems.in_process import InProcessSystem
 from keyturn_testing.systems.saying import described, escaped, quoted
 
 if TYPE_CHECKING:
-    from keyturn_sql.store import SqlStore
+    from keyturn_sql.store import Crash, SqlStore, Watch
 
 Opener = Callable[[str | None, Path, float], System]
 """Opens a system, given what stands after the kind (None without a colon), a folder, and seconds for each call."""
-
-Crash = Callable[[object], NoReturn]
-"""Ends the process, where a fault is armed that does."""
-
-Watch = Callable[[str], None]
-"""Is told how far an operation is."""
 
 DATABASE_NAME = "keyturn.sqlite3"
 """The file of the SQLite store in the data folder of a run."""
@@ -97,7 +91,7 @@ def _open_postgres(rest: str | None, _data: Path, time_limit: float) -> System:
 
 
 def postgres_store(
-    rest: str | None, *, schema: str | None = None, crash: Crash | None = None, watch: Watch | None = None
+    rest: str | None, *, schema: str | None = None, crash: "Crash | None" = None, watch: "Watch | None" = None
 ) -> "SqlStore":
     """Open a test store on a PostgreSQL server, in a schema of its own unless one is named; raise `Unusable`."""
     if not rest:

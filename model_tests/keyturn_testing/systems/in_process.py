@@ -12,7 +12,7 @@ import inspect
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import NoReturn, cast
 
@@ -115,16 +115,17 @@ class Caller:
     def __init__(self, make: Callable[[], object], time_limit: float | None = None) -> None:
         self._time_limit = time_limit
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._turn = threading.Lock()
         try:
             self.target = self._settled(make())
         except BaseException:
             self._close_loop()
             raise
+        takes_turns = getattr(self.target, "takes_turns", False) is True
+        self._turn: AbstractContextManager[object] = threading.Lock() if takes_turns else nullcontext()
 
     def call(self, method: str, params: Mapping[str, Json]) -> dict[str, Json]:
         """Call one operation and return its result as fresh plain JSON."""
-        with self._turn if getattr(self.target, "takes_turns", False) is True else nullcontext():
+        with self._turn:
             result = self._begun(method, params)
         return _fresh(result if type(result) is dict else self._settled(result))
 

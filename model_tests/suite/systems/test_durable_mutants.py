@@ -72,7 +72,13 @@ def made(tmp_path: Path) -> Iterator[Callable[..., SqlStore]]:
         yield make
 
 
-def walked(system: System) -> list[object]:
+def walked(make: Callable[[], object]) -> list[object]:
+    """Open what is made, walk through everything, and close it."""
+    with closing(InProcessSystem(make)) as system:
+        return _walked(system)
+
+
+def _walked(system: System) -> list[object]:
     """What a client reads and hears who walks once through everything, without the idempotency keys."""
     desk = Desk(system)
     first = desk.card()
@@ -122,7 +128,8 @@ class TestAlone:
         """Where the table says so, one client who restarts the system, or arms a fault, finds what it breaks."""
         [scenario] = [each for each in scenarios() if each.name == SCENARIOS[name]]
         calls = (Call(operation=each.operation, params=each.params, label=each.label) for each in scenario.steps)
-        finding = replay(InProcessSystem(lambda: made(name)), ALL_CLAIMS, REQUIREMENTS, trace_of(calls).steps).finding
+        with closing(InProcessSystem(lambda: made(name))) as system:
+            finding = replay(system, ALL_CLAIMS, REQUIREMENTS, trace_of(calls).steps).finding
         assert finding is not None
         assert set(DURABLE_MUTANTS[name].breaks) <= {each.requirement for each in finding.broken}
 
@@ -132,15 +139,15 @@ class TestAlone:
         armed, disarmed = made(name), made(name, armed=False)
         assert type(disarmed) is SqlStore
         assert armed.describe() == disarmed.describe()
-        assert walked(InProcessSystem(lambda: armed)) == walked(InProcessSystem(lambda: disarmed))
+        assert walked(lambda: armed) == walked(lambda: disarmed)
 
     def test_on_a_server_too(self, made: Callable[..., SqlStore], postgres: str) -> None:
         """Each is made on a schema of PostgreSQL as well."""
         walks = {
-            name: walked(InProcessSystem(lambda name=name: made(name, place=Postgres(postgres))))  # type: ignore[misc]
+            name: walked(lambda name=name: made(name, place=Postgres(postgres)))  # type: ignore[misc]
             for name in DURABLE_MUTANTS
         }
-        sound = walked(InProcessSystem(lambda: made("check-then-act", armed=False, place=Postgres(postgres))))
+        sound = walked(lambda: made("check-then-act", armed=False, place=Postgres(postgres)))
         assert [name for name, walk in walks.items() if walk != sound] == []
 
 
