@@ -8,7 +8,7 @@ overlap, and what is read afterwards is read when all of them have ended.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import cast
 
 from attrs import field, mutable
@@ -25,10 +25,10 @@ from keyturn_specs.observations import Moment, Observation, Race, Snapshot
 from keyturn_specs.reading import addressed
 from keyturn_specs.requirement import ByBranch, ByRace, Requirement
 from keyturn_testing.judging import Finding, Undecided, broken_by, broken_by_race, violation
-from keyturn_testing.linearising import Heard, orders_of
+from keyturn_testing.linearising import Heard, moments_of, orders_of
 from keyturn_testing.observing import Observer, decoded, not_offered
 from keyturn_testing.oracle import Explanation, Failure, Oracle, translate
-from keyturn_testing.racing import Raced, finding_of, lanes_of, overlapped
+from keyturn_testing.racing import Raced, finding_of, is_race, lanes_of, overlapped
 from keyturn_testing.shapes import requested
 from keyturn_testing.systems.base import (
     Answered,
@@ -94,12 +94,22 @@ class Driver:
         """Return the moment that a call would be, as the reference would take it, without making it."""
         return self.oracle.foresee(self.operation(call))
 
+    def moments(self, step: Step) -> Iterator[Moment]:
+        """Yield each moment that a call of a step may be, as the reference would take it, without making it.
+
+        Calls that overlap may come in any order: each is foreseen after all of the others that may have come before it.
+        """
+        operations = tuple(map(self.operation, step.calls))
+        if not is_race(step):
+            return iter((self.oracle.foresee(operations[0]),))
+        return moments_of(operations, self.oracle.hypotheses[0], claims=self.claims, memory=self.oracle.memory)
+
     def step(self, step: Step, schedule: Schedule = ()) -> Explanation:
         """Take one step and judge it; raise `Violation` when nothing admissible explains it.
 
         Calls that overlap take turns by the schedule, where the suite can decide that.
         """
-        return self._alone(step) if len(step.calls) == 1 else self._together(step, schedule)
+        return self._together(step, schedule) if is_race(step) else self._alone(step)
 
     def race(self, calls: Iterable[Call]) -> Race:
         """Return the race that some calls would be, as the first hypothesis knows the state before it."""

@@ -188,6 +188,33 @@ def orders_of(
     return Orders(hypotheses=explaining, taken=settled[0].taken, tried=search.tried)
 
 
+def moments_of(
+    operations: Sequence[Operation], hypothesis: Hypothesis, *, claims: Claims, memory: Memory, budget: int = MOST_TRIED
+) -> Iterator[Moment]:
+    """Yield each moment that a call may be in some order of them all, as the reference would take it, without making any.
+
+    Sets of calls are gone through as `orders_of` does; where the budget is spent, no more moments are yielded.
+    """
+    frontier: dict[frozenset[int], list[Hypothesis]] = {frozenset(): [hypothesis]}
+    for _ in operations:
+        following: dict[frozenset[int], list[Hypothesis]] = {}
+        for done, before in frontier.items():
+            for number in frozenset(range(len(operations))) - done:
+                kept = following.setdefault(done | {number}, [])
+                for each in before:
+                    budget -= 1
+                    if budget < 0:
+                        return
+                    operation = translate(operations[number], each, memory)
+                    _, moment, possibility = next(chances_of(each, operation, claims))
+                    yield moment
+                    after = remembered(each.memory, operation, possibility.branch.outcome, restarted=False)
+                    new = Hypothesis(possibility.state, each.binding, after)
+                    if new not in kept:
+                        kept.append(new)
+        frontier = following
+
+
 def _blocks(history: Sequence[Heard], case_of: Callable[[Operation], CaseKey | None]) -> list[list[int]]:
     """Return the numbers of the calls, case by case; all together where one of them may be about several."""
     blocks: dict[CaseKey, list[int]] = {}

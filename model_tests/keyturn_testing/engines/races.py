@@ -96,7 +96,7 @@ def _attempt(
 ) -> Lost | None:
     lost: Lost | None = None
     for step in steps:
-        if any(masked(driver.foresee(call)) for call in step.calls):
+        if any(map(masked, driver.moments(step))):
             return None
         if is_race(step) and masked_race(driver.race(step.calls)):
             return None

@@ -15,11 +15,11 @@ from keyturn.store import State, possibilities
 from keyturn.values import CaseKey
 from keyturn_specs.memory import NOTHING_REMEMBERED
 from keyturn_specs.observations import Snapshot
-from keyturn_testing.linearising import Heard, Orders, orders_of
+from keyturn_testing.linearising import Heard, Orders, moments_of, orders_of
 from keyturn_testing.matching import Binding
 from keyturn_testing.oracle import Hypothesis
 
-from ..kernel.builders import CASE, Desk, answer, edit_case
+from ..kernel.builders import CASE, Desk, answer, edit_case, present
 from ..specs.observing import Watched
 
 
@@ -167,6 +167,29 @@ class TestBounds:
         assert apart.hypotheses
         assert apart.tried < 100
         assert explained(history, desk.snapshot(), before, budget=1000).unknown
+
+
+class TestForeseen:
+    """What a call may be, wherever it comes among the others, before any of them was made."""
+
+    def test_an_edit_after_a_question_that_overlaps_it(self) -> None:
+        """The edit ends a card that is there only where the question came first."""
+        desk = Watched()
+        desk.write()
+        calls = [present(), edit_case()]
+        moments = list(moments_of(calls, bound(desk), claims=ALL_CLAIMS, memory=NOTHING_REMEMBERED))
+        ended = {len(each.branch.happened) for each in moments if each.operation == edit_case()}
+        assert len(moments) == 4
+        assert ended == {1, 2}
+
+    def test_a_small_budget(self) -> None:
+        """It stops, and has yielded what it came to."""
+        desk = Watched()
+        clicks = [answer(desk.write())] * 8
+        before = bound(desk)
+        moments = moments_of(clicks, before, claims=ALL_CLAIMS, memory=NOTHING_REMEMBERED, budget=5)
+        assert len(list(moments)) == 5
+        assert len(list(moments_of(clicks, before, claims=ALL_CLAIMS, memory=NOTHING_REMEMBERED))) > 5
 
 
 def ran_at_once(state: State, operations: Sequence[ops.Operation], chance: Random) -> tuple[list[Heard], State]:
