@@ -99,9 +99,9 @@ class Driver:
 
         Calls that overlap may come in any order: each is foreseen after all of the others that may have come before it.
         """
-        operations = tuple(map(self.operation, step.calls))
         if not is_race(step):
-            return iter((self.oracle.foresee(operations[0]),))
+            return map(self.foresee, step.calls)
+        operations = tuple(map(self.operation, step.calls))
         return moments_of(operations, self.oracle.hypotheses[0], claims=self.claims, memory=self.oracle.memory)
 
     def step(self, step: Step, schedule: Schedule = ()) -> Explanation:

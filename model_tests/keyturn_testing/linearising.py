@@ -7,8 +7,8 @@ other, so the cases are gone through one after the other. In the end an order mu
 afterwards. The search is bounded, and says when it gave up.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen, mutable
 
@@ -34,6 +34,9 @@ from keyturn_testing.oracle import (
 
 MOST_TRIED = 20_000
 """How many ways of taking one call after others are looked at before the search gives up: a budget in steps, never in seconds."""
+
+
+Reached = TypeVar("Reached")
 
 
 @frozen(kw_only=True)
@@ -129,22 +132,16 @@ class _Search:
     def through(self, block: Sequence[int], starts: list[Explained]) -> list[Explained]:
         """Return what explains the calls of a block, in every order that time allows."""
         before = {
-            number: {other for other in block if self.history[other].precedes(self.history[number])} for number in block
+            number: frozenset(other for other in block if self.history[other].precedes(self.history[number]))
+            for number in block
         }
-        frontier: dict[frozenset[int], list[Explained]] = {frozenset(): starts}
-        for _ in block:
-            following: dict[frozenset[int], list[Explained]] = {}
-            for done, every in frontier.items():
-                for number in block:
-                    if number in done or not before[number] <= done:
-                        continue
-                    kept = following.setdefault(done | {number}, [])
-                    for explained in every:
-                        for each in self.after(explained, number):
-                            if all(each.hypothesis != other.hypothesis for other in kept):
-                                kept.append(each)
-            frontier = following
-        return frontier.get(frozenset(block), [])
+        reached = starts
+        for every, number, reached in _ways(block, before, starts):
+            for explained in every:
+                for each in self.after(explained, number):
+                    if all(each.hypothesis != other.hypothesis for other in reached):
+                        reached.append(each)
+        return reached
 
     def settled(self, found: list[Explained], after: Snapshot) -> Iterator[Explained]:
         """Yield those that explain what was read afterwards as well."""
@@ -195,23 +192,35 @@ def moments_of(
 
     Sets of calls are gone through as `orders_of` does; where the budget is spent, no more moments are yielded.
     """
-    frontier: dict[frozenset[int], list[Hypothesis]] = {frozenset(): [hypothesis]}
-    for _ in operations:
-        following: dict[frozenset[int], list[Hypothesis]] = {}
-        for done, before in frontier.items():
-            for number in frozenset(range(len(operations))) - done:
-                kept = following.setdefault(done | {number}, [])
-                for each in before:
-                    budget -= 1
-                    if budget < 0:
-                        return
-                    operation = translate(operations[number], each, memory)
-                    _, moment, possibility = next(chances_of(each, operation, claims))
-                    yield moment
-                    after = remembered(each.memory, operation, possibility.branch.outcome, restarted=False)
-                    new = Hypothesis(possibility.state, each.binding, after)
-                    if new not in kept:
-                        kept.append(new)
+    for every, number, reached in _ways(range(len(operations)), {}, [hypothesis]):
+        for each in every:
+            budget -= 1
+            if budget < 0:
+                return
+            operation = translate(operations[number], each, memory)
+            _, moment, possibility = next(chances_of(each, operation, claims))
+            yield moment
+            after = remembered(each.memory, operation, possibility.branch.outcome, restarted=False)
+            new = Hypothesis(possibility.state, each.binding, after)
+            if new not in reached:
+                reached.append(new)
+
+
+def _ways(
+    numbers: Sequence[int], before: Mapping[int, frozenset[int]], starts: list[Reached]
+) -> Iterator[tuple[list[Reached], int, list[Reached]]]:
+    """Go through the sets of calls that may have come first, smallest first; the last one is that of all calls.
+
+    Yields what is reached after a set, a call that may come next, and what is reached after it too: whoever takes the call adds
+    to that. `before` says which calls come before a call for sure.
+    """
+    frontier: dict[frozenset[int], list[Reached]] = {frozenset(): starts}
+    for _ in numbers:
+        following: dict[frozenset[int], list[Reached]] = {}
+        for done, every in frontier.items():
+            for number in numbers:
+                if number not in done and before.get(number, frozenset()) <= done:
+                    yield every, number, following.setdefault(done | {number}, [])
         frontier = following
 
 
